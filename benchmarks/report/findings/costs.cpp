@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a value of the dial costs: losses, ranges, cliffs, more warps.
+#include "benchmarks/report/findings/analyst.hpp"
+
+namespace occbench::findings {
+
+/// What the worst value of the dial costs of each line's best: of the line that loses most, and of that that
+/// loses least.
+Clauses Analyst::losses() const {
+  std::vector<std::pair<double, const Line*>> kept;
+  for (const Line& line : curves_) kept.emplace_back(rows_.rate(slowest_of(line.places)) / top(line), &line);
+  if (kept.empty()) return {};
+  std::ranges::stable_sort(kept, {}, &std::pair<double, const Line*>::first);
+  const auto said = [&](double share) {
+    return share > 1 - no_change ? text("less than %.1f %%", 100 * no_change)
+                                 : text("%.0f %%", 100 * (1 - share));
+  };
+  const auto& [share, line] = kept.front();
+  const std::size_t low = slowest_of(line->places);
+  const std::string what = name(*line);
+  std::string words = what + " " + verb(what, "lose") + " " + said(share);
+  if (share <= 1 - no_change)
+    words += std::string(dial(low) > dial(fastest_of(line->places)) ? " by " : " with ") + at(dial(low)) +
+             (it_.dial == "occupancy_theoretical"
+                  ? ""
+                  : " (" + value_of(it_.name, "occupancy_theoretical", occupancy(low)) + ")");
+  else
+    words += " along the dial";
+  std::string least;
+  if (kept.size() > 1) {
+    std::string other = name(*kept.back().second);
+    if (subject_of(*kept.back().second) != subject_of(*line)) other = subject_of(*kept.back().second);
+    least = ", " + other + " " + said(kept.back().first);
+  }
+  const Line* other = kept.size() > 1 ? kept.back().second : nullptr;
+  return {{.kind = Kind::loss, .words = words + least, .cases = cases_of({line, other})}};
+}
+
+/// Of lines that fall along the dial: how far the one that falls most keeps near_best of its best.
+Clauses Analyst::ranges() const {
+  Clauses found;
+  if (it_.is_over_residency()) return found;
+  for (const auto& group : groups()) {
+    const auto share_of = [&](const Line* line) { return last(*line) / top(*line); };
+    const Line& line = **std::ranges::min_element(group, {}, share_of);
+    const double share = share_of(&line);
+    if (share >= near_best) continue;
+    const std::string what = name(line);
+    const double near = where_at_least(line, near_best * top(line)).second;
+    found.push_back({.kind = Kind::range,
+                     .words = what + " " + verb(what, "lose") +
+                              text(" at most %.0f %% up to ", 100 - 100 * near_best) + at(near) +
+                              text(", and %.0f %% with ", 100 * (1 - share)) +
+                              amount_at(dial(line.places.back())),
+                     .effect = -std::log(share),
+                     .cases = cases_of({&line})});
+  }
+  return found;
+}
+
+/// ", FMA chains nothing": another subject that the same step does not cost anything.
+std::string Analyst::who_loses_nothing(std::size_t before, std::size_t after) const {
+  const std::string what = subject(rows_, before);
+  for (const Line& line : curves_) {
+    if (subject_of(line) == what) continue;
+    std::optional<double> a;
+    std::optional<double> b;
+    for (const std::size_t p : line.places) {
+      if (dial(p) == dial(before) && rows_.cell(p, "warps_per_sm") == rows_.cell(before, "warps_per_sm"))
+        a = rows_.rate(p);
+      if (dial(p) == dial(after) && rows_.cell(p, "warps_per_sm") == rows_.cell(after, "warps_per_sm"))
+        b = rows_.rate(p);
+    }
+    if (a && b && std::abs(1 - *b / *a) < no_change) return ", " + subject_of(line) + " nothing";
+  }
+  return "";
+}
+
+/// The deepest loss between neighbours on each curve, with what becomes of residency and of spills. Not along
+/// residency itself: there more warps that cost are costs_of_more_warps().
+Clauses Analyst::cliffs() const {
+  std::map<std::string, Finding> deepest;  // by curve
+  std::map<std::string, double> losses;
+  for (const Line& line : curves_) {
+    if (it_.is_over_residency()) break;
+    const std::string& curve = rows_.text(line.places.front(), "curve");
+    for (std::size_t i = 1; i < line.places.size(); ++i) {
+      const std::size_t before = line.places[i - 1];
+      const std::size_t after = line.places[i];
+      const double loss = 1 - rows_.rate(after) / rows_.rate(before);
+      if (loss < least_loss || loss <= losses[curve]) continue;
+      losses[curve] = loss;
+      std::vector<std::string> why;
+      const double a = rows_.number(before, "blocks_per_sm");
+      const double b = rows_.number(after, "blocks_per_sm");
+      if (a != b) why.push_back(text("%.0f to %.0f blocks per SM", a, b));
+      if (const double spilled = rows_.number(after, "local_bytes");
+          spilled > rows_.number(before, "local_bytes"))
+        why.push_back(text("%.0f B spilled", spilled));
+      const std::string what = name(line);
+      std::string words = what + " " + verb(what, "lose") + text(" %.1f %% from ", 100 * loss) +
+                          span_of(it_.name, it_.dial, dial(before), dial(after));
+      for (std::size_t n = 0; n < why.size(); ++n) words += (n == 0 ? " (" : ", ") + why[n];
+      if (!why.empty()) words += ")";
+      const bool takes_residency = rows_.number(after, "warps_per_sm") < rows_.number(before, "warps_per_sm");
+      const bool is_sure =
+          is_beyond_noise(before, after) && spills_alike(before, after) && has_ceiling(before);
+      deepest[curve] = {.kind = takes_residency ? Kind::cliff : Kind::step,
+                        .words = within({words, who_loses_nothing(before, after)}),
+                        .effect = -std::log1p(-loss),
+                        .score = !is_sure          ? 0
+                                 : takes_residency ? loss
+                                                   : 0.6 * loss,
+                        .cases = {rows_.text(before, "case_id")}};
+    }
+  }
+  Clauses found;
+  for (auto& [_, finding] : deepest) found.push_back(std::move(finding));
+  by_effect(found);
+  if (found.size() > most_of_a_kind) found.resize(most_of_a_kind);
+  return found;
+}
+
+Clauses Analyst::costs_of_more_warps() const {
+  const Line* worst = nullptr;
+  double largest = 0;
+  std::size_t over = 0;
+  for (const Line& line : curves_) {
+    if (!it_.is_over_residency()) break;
+    const double loss = 1 - last(line) / top(line);
+    if (loss < least_loss) continue;
+    ++over;
+    if (worst == nullptr || loss > largest) {
+      worst = &line;
+      largest = loss;
+    }
+  }
+  if (worst == nullptr) return {};
+  const std::size_t best = fastest_of(worst->places);
+  const std::size_t end = worst->places.back();
+  const std::string what = name(*worst);
+  const bool is_sure = is_beyond_noise(best, end) && spills_alike(best, end) && has_ceiling(best);
+  Clauses found{{.kind = Kind::costs_more_warps,
+                 .words = what + " " + verb(what, "are") + " fastest with " + at(dial(best)) + "; with " +
+                          amount_at(dial(end)) + (is_plural(what) ? " they lose" : " it loses") +
+                          text(" %.1f %%", 100 * largest),
+                 .effect = -std::log1p(-largest),
+                 .score = is_sure ? largest : 0,
+                 .cases = cases_of({worst})}};
+  if (over > 1)
+    found.push_back({.kind = Kind::costs_more_warps,
+                     .words = text("more warps slow down %zu of %zu curves", over, curves_.size()),
+                     .effect = -std::log1p(-least_loss)});
+  return found;
+}
+
+}  // namespace occbench::findings

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// What other dials, caps on registers and the work beside a baseline are worth.
+#include "benchmarks/report/findings/analyst.hpp"
+
+namespace occbench::findings {
+
+namespace {
+constexpr double least_of_other_dial = 0.02;
+}  // namespace
+
+/// What the largest value of each other dial is worth against the smallest, all else being equal. Forms that
+/// have a baseline are held against that alone, and caps on registers against none.
+Clauses Analyst::other_dials() const {
+  Places places;
+  for (const std::size_t p : places_)
+    if (!it_.is_over_residency() || rows_.text(p, "register_route") == "free") places.push_back(p);
+  std::vector<std::string> names;
+  const auto consider = [&](const std::string& column) {
+    if (column == it_.dial || !rows_.has(column) || std::ranges::find(names, column) != names.end()) return;
+    if (grouped(rows_, {column}, places).size() > 1) names.push_back(column);
+  };
+  for (const std::string& column : asked_columns()) consider(column);
+  for (const std::string& column : it_.split_by) consider(column);
+  std::set<std::string> based;
+  for (const std::size_t p : places)
+    if (!rows_.text(p, "baseline").empty()) based.insert(rows_.text(p, "family"));
+  Clauses found;
+  for (const std::string& column : names) {
+    if (column == "register_route" || column == "register_cap" ||
+        std::ranges::find(it_.split_by, column) != it_.split_by.end())
+      continue;
+    Places some;
+    for (const std::size_t p : places)
+      if (column != "form" || !based.contains(rows_.text(p, "family"))) some.push_back(p);
+    std::vector<std::string> key{"family", "throughput_unit"};
+    for (const std::string& other : names)
+      if (other != column) key.push_back(other);
+    std::vector<Effect> effects;
+    for (const auto& [_, part] : grouped(rows_, key, some))
+      if (auto effect = effect_of(part, column)) effects.push_back(*std::move(effect));
+    if (effects.empty()) continue;
+    const Effect& most = *std::ranges::max_element(effects, {}, &Effect::size);
+    const bool says_whose = effects.size() > 1 && column != "form";
+    found.push_back({.kind = Kind::other_dial,
+                     .words = most.words + (says_whose ? " (" + subject(rows_, most.row) + ")" : ""),
+                     .effect = most.size,
+                     .cases = {rows_.text(most.row, "case_id")}});
+  }
+  return found;
+}
+
+/// "ILP 8 instead of 1 gives 5.00 x the rate with 8 warps per SM, 1.25 x with 64"
+std::optional<Analyst::Effect> Analyst::effect_of(const Places& places, const std::string& column) const {
+  const auto by = grouped(rows_, {column}, places);
+  std::vector<const std::pair<const std::vector<Cell>, Places>*> ends;
+  for (const auto& part : by)
+    if (!part.first[0].is_empty) ends.push_back(&part);
+  if (ends.size() < 2) return std::nullopt;
+  const auto rates_of = [&](const Places& some) {
+    std::map<double, double> rates;
+    for (const std::size_t p : some)
+      if (const double value = dial(p); !std::isnan(value))
+        rates[value] = std::max(rates[value], rows_.rate(p));
+    return rates;
+  };
+  const auto low = rates_of(ends.front()->second);
+  const auto high = rates_of(ends.back()->second);
+  std::vector<std::pair<double, double>> ratios;
+  double size = 0;
+  for (const auto& [value, rate] : low)
+    if (const auto other = high.find(value); other != high.end()) {
+      ratios.emplace_back(value, other->second / rate);
+      size = std::max(size, std::abs(std::log(ratios.back().second)));
+    }
+  if (ratios.empty() || size < least_of_other_dial) return std::nullopt;
+  const Cell& least = ends.front()->first[0];
+  const Cell& most = ends.back()->first[0];
+  const std::size_t row = ends.back()->second.front();
+  std::string words;
+  if (column == "form")
+    words = subject(rows_, row) + " instead of " + subject(rows_, ends.front()->second.front());
+  else
+    words = value_of(it_.name, column, most) + " instead of " + amount(column, least);
+  const bool is_singular = words.starts_with("ILP") || words.starts_with("a ");
+  words += text(" give%s %.2f x the rate with ", is_singular ? "s" : "", ratios.front().second) +
+           at(ratios.front().first);
+  if (ratios.size() > 1)
+    words += text(", %.2f x with ", ratios.back().second) + amount_at(ratios.back().first);
+  return Effect{size, words, row};
+}
+
+/// What caps on registers make of the compiler's own choice: the best of each curve, and the costliest.
+Clauses Analyst::register_caps() const {
+  std::vector<std::string> key{"family", "curve", "throughput_unit"};
+  for (const std::string& column : asked_columns())
+    if (column != it_.dial && column != "register_route" && column != "register_cap" && column != "form" &&
+        column != "barriers" && column != "block_size" && rows_.has(column))
+      key.push_back(column);
+  struct Capped {
+    double ratio = 0;
+    Finding finding = {};
+  };
+  std::map<std::pair<std::string, std::string>, std::vector<Capped>> made;
+  for (const auto& [cells, part] : grouped(rows_, key, places_)) {
+    Places free;
+    for (const std::size_t p : part)
+      if (rows_.text(p, "register_route") == "free") free.push_back(p);
+    if (free.empty()) continue;
+    for (const auto& [cap, line] : grouped(rows_, {"register_route", "register_cap"}, part)) {
+      if (cap[0].is_empty || cap[1].is_empty || cap[0].text == "free") continue;
+      const std::size_t best = fastest_of(line);
+      const std::size_t usual = fastest_of(free);
+      const double ratio = rows_.rate(best) / rows_.rate(usual);
+      const std::string what = subject(rows_, best);
+      const double spilled = rows_.number(best, "local_bytes");
+      const bool is_sure = ratio > 1 ? is_beyond_noise(best, usual) : is_beyond_noise(usual, best);
+      made[{cells[0].text, cells[1].text}].push_back(
+          {.ratio = ratio,
+           .finding = {.kind = Kind::register_cap,
+                       .words = what + " " + loss_or_gain(ratio, 1, is_plural(what)) + " at best with " +
+                                text("%.0f registers instead of the compiler's %.0f",
+                                     rows_.number(best, "registers_per_thread"),
+                                     rows_.number(usual, "registers_per_thread")) +
+                                (spilled > 0 ? text(" (%.0f B spilled)", spilled) : ""),
+                       .effect = std::abs(std::log(ratio)),
+                       .score = !is_sure || std::abs(1 - ratio) < least_loss ? 0
+                                : ratio > 1                                  ? std::min(1.0, ratio - 1)
+                                                                             : 0.7 * (1 - ratio),
+                       .cases = {rows_.text(best, "case_id"), rows_.text(usual, "case_id")}}});
+    }
+  }
+  std::vector<Capped> best;
+  const Capped* worst = nullptr;
+  for (const auto& [_, some] : made) {
+    best.push_back(*std::ranges::max_element(some, {}, &Capped::ratio));
+    const Capped& least = *std::ranges::min_element(some, {}, &Capped::ratio);
+    if (worst == nullptr || least.ratio < worst->ratio) worst = &least;
+  }
+  std::ranges::stable_sort(best, std::ranges::greater{}, &Capped::ratio);
+  Clauses found;
+  const bool is_news = worst != nullptr && std::ranges::none_of(best, [&](const Capped& each) {
+                         return each.ratio == worst->ratio && each.finding.words == worst->finding.words;
+                       });
+  for (std::size_t i = 0; i < std::min(best.size(), most_of_a_kind); ++i) found.push_back(best[i].finding);
+  if (is_news) {  // that a cap may be too tight is the least news
+    found.push_back(worst->finding);
+    found.back().effect = found.back().score = 0;
+  }
+  return found;
+}
+
+/// How much longer a loop iteration takes than the baseline's at as many warps: of each form, at most.
+Clauses Analyst::baselines() const {
+  const auto cycles = [&](std::size_t row) { return rows_.cycles(row); };
+  const std::vector<double> alone = of_baseline(rows_, places_, cycles);
+  std::map<std::vector<Cell>, std::vector<std::pair<std::size_t, double>>> by;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const std::size_t p = places_[i];
+    const double ratio = rows_.cycles(p) / alone[i];
+    if (rows_.text(p, "baseline").empty() || rows_.text(p, "baseline") == rows_.text(p, "variant")) continue;
+    if (!std::isnan(ratio)) by[{rows_.cell(p, "family"), rows_.cell(p, "form")}].emplace_back(p, ratio);
+  }
+  Clauses found;
+  for (const auto& [_, part] : by) {
+    const auto& [row, ratio] =
+        *std::ranges::max_element(part, {}, [](const auto& each) { return std::abs(std::log(each.second)); });
+    std::vector<std::string> where;
+    if (it_.dial != "warps_per_sm" && !std::isnan(dial(row))) where.push_back(at(dial(row)));
+    where.push_back(value_of(it_.name, "warps_per_sm", rows_.number(row, "warps_per_sm")));
+    const std::string what = "`" + rows_.text(row, "variant") + "`";
+    std::string words = what + " takes ";
+    if (part.size() > 1) words += ratio > 1 ? "up to " : "as little as ";
+    words += text("%.2f x the time of `", ratio) + rows_.text(row, "baseline") + "` (";
+    for (std::size_t i = 0; i < where.size(); ++i) words += (i == 0 ? "" : ", ") + where[i];
+    found.push_back({.kind = Kind::baseline,
+                     .words = words + ")",
+                     .effect = std::abs(std::log(ratio)),
+                     .cases = {rows_.text(row, "case_id")}});
+  }
+  return found;
+}
+
+}  // namespace occbench::findings
