@@ -90,7 +90,7 @@ def test_the_best_may_be_on_a_line_of_two_points() -> None:
 
 def test_more_warps_that_cost_over_half_lead() -> None:
     rates = {4: 2e12, 8: 4e12, 16: 4e12, 32: 3e12, 64: 1e12}
-    rows = over_warps("other", 16) + [case("one", rate, warps=warps) for warps, rate in rates.items()]
+    rows = over_warps("other", 16, 5e12) + [case("one", rate, warps=warps) for warps, rate in rates.items()]
     assert said(rows)[0] == "`one` is fastest with 8 warps per SM; with 64 it loses 75.0 %."
 
 
