@@ -236,6 +236,17 @@ TEST(Findings, SpillingThatPaysAndSpillingThatCosts) {
   EXPECT_EQ(of_kind(highlights(results), Kind::register_cap), nullptr);
 }
 
+TEST(Findings, ColumnsAreWhatTheSchemaDeclares) {
+  CaseResult confined = measured("b_warps", loads, 8, 50);
+  confined.sms_by_gpc = "16+16";
+  EXPECT_EQ(findings::Rows::of({confined}).text(0, "sms_by_gpc"), "16+16");
+  EXPECT_NE(std::ranges::find(findings::asked_columns(), "sm_count"), findings::asked_columns().end());
+  EXPECT_FALSE(findings::holds_words("sm_count"));
+  for (const std::string& column : findings::asked_columns())
+    EXPECT_NE(findings::facts_of(column), nullptr) << column;
+  EXPECT_EQ(findings::facts_of("mystery"), nullptr);
+}
+
 TEST(Findings, ABlockSizeThatBeatsTheApis) {
   std::vector<CaseResult> results;
   for (const int block : {64, 128, 256, 512, 1024})

@@ -21,34 +21,6 @@ struct Phrase {
   std::string_view words;
 };
 
-/// Values of columns; {}: the number.
-constexpr std::array<Phrase, 24> values{{
-    {"asked_block_s", "blocks of {} s"},
-    {"bank_conflict", "{} lanes on one bank"},
-    {"block_size", "blocks of {}"},
-    {"blocks_per_sm", "{} blocks per SM"},
-    {"bytes_in_flight", "{} in flight"},
-    {"bytes_per_access", "accesses of {}"},
-    {"carveout_percent", "{} % carve-out"},
-    {"cluster_size", "clusters of {}"},
-    {"data_type", "{}"},
-    {"dynamic_smem_bytes", "{} of shared memory per block"},
-    {"fma_per_load", "{} FMAs per load"},
-    {"grid_size", "{} blocks"},
-    {"idle_values", "{} idle values"},
-    {"ilp", "ILP {}"},
-    {"lanes_apart", "{} diverging lanes"},
-    {"live_values", "{} live values"},
-    {"occupancy_theoretical", "{} occupancy"},
-    {"register_route", "{}"},
-    {"registers_per_thread", "{} registers"},
-    {"stages", "{} stages"},
-    {"tile_width", "tiles of {}"},
-    {"warps_per_sm", "{} warps per SM"},
-    {"waves", "{} waves"},
-    {"working_set_bytes", "a working set of {}"},
-}};
-
 /// Forms that several experiments share, as plurals; an experiment says its own.
 constexpr std::array<Phrase, 9> forms{{
     {"read", "reads"},
@@ -61,12 +33,6 @@ constexpr std::array<Phrase, 9> forms{{
     {"fma", "FMA chains"},
     {"update", "updates"},
 }};
-
-/// Columns of what is compiled into a kernel.
-constexpr std::array<std::string_view, 14> kernel_dials{
-    "tile_width",    "working_set_bytes", "stages",          "ilp",          "bytes_per_access",
-    "data_type",     "live_values",       "idle_values",     "fma_per_load", "bytes_in_flight",
-    "bank_conflict", "lanes_apart",       "divergent_warps", "barriers"};
 
 constexpr std::string_view in_flight = "in_flight";  // not a column: ilp times bytes_per_access
 constexpr std::string_view words_for_in_flight = "{} in flight per thread";
@@ -83,8 +49,8 @@ const std::string* own_words(std::string_view experiment, std::string_view key) 
 std::string words_of(std::string_view experiment, std::string_view column) {
   if (const std::string* own = own_words(experiment, column)) return *own;
   if (column == in_flight) return std::string(words_for_in_flight);
-  const auto* const known = std::ranges::find(values, column, &Phrase::key);
-  if (known != values.end()) return std::string(known->words);
+  if (const ColumnFacts* facts = facts_of(column); facts != nullptr && !facts->words.empty())
+    return facts->words;
   std::string name(column.starts_with("asked_") ? column.substr(6) : column);
   std::ranges::replace(name, '_', ' ');
   return name + " {}";
@@ -269,8 +235,8 @@ std::vector<std::string> Names::differing_words(std::size_t row, std::optional<s
   const std::string& curve = rows_.text(row, "curve");
   const auto needs_its_name = [&](std::size_t o) {
     return rows_.text(o, "curve") != curve && subject(rows_, row) != "`" + curve + "`" &&
-           std::ranges::none_of(kernel_dials, [&](std::string_view dial) {
-             return !(rows_.cell(o, dial) == rows_.cell(row, dial));
+           std::ranges::none_of(asked_columns(), [&](const std::string& dial) {
+             return facts_of(dial)->is_of_kernel && !(rows_.cell(o, dial) == rows_.cell(row, dial));
            });
   };
   if (std::ranges::any_of(others, needs_its_name)) words.push_back("`" + curve + "`");

@@ -94,15 +94,6 @@ void cut(const Rows& rows, const Places& places, std::string_view dial, std::spa
 
 }  // namespace
 
-bool holds_words(std::string_view column) {
-  static constexpr std::array<std::string_view, 23> words{
-      "source",     "case_id",         "experiment",     "family",      "variant",      "curve",
-      "form",       "baseline",        "status",         "reason",      "data_type",    "register_route",
-      "limiters",   "bound_predicted", "counter_status", "stop_reason", "ceiling_kind", "throughput_unit",
-      "sms_by_gpc", "stalls",          "machine_code",   "verified",    "speeds"};
-  return std::ranges::find(words, column) != words.end();
-}
-
 Rows::Rows(std::vector<std::string> header, std::vector<std::vector<std::string>> cells,
            const std::string& name)
     : cells_(std::move(cells)), numbers_(header.size()) {
@@ -244,31 +235,6 @@ Description described(const nlohmann::json& environment, const std::string& expe
   const auto outside = entry("outside_model");
   it.is_outside_model = outside.is_string() && !outside.get<std::string>().empty();
   return it;
-}
-
-const std::vector<std::string>& asked_columns() {
-  static const std::vector<std::string> columns{"form",
-                                                "block_size",
-                                                "register_route",
-                                                "register_cap",
-                                                "carveout_percent",
-                                                "cluster_size",
-                                                "tile_width",
-                                                "working_set_bytes",
-                                                "stages",
-                                                "ilp",
-                                                "bytes_per_access",
-                                                "data_type",
-                                                "live_values",
-                                                "idle_values",
-                                                "fma_per_load",
-                                                "bytes_in_flight",
-                                                "bank_conflict",
-                                                "lanes_apart",
-                                                "divergent_warps",
-                                                "barriers",
-                                                "asked_block_s"};
-  return columns;
 }
 
 std::map<std::vector<Cell>, Places> grouped(const Rows& rows, const std::vector<std::string>& columns,

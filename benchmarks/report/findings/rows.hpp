@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "benchmarks/report/findings/columns.hpp"
 #include "harness/measure/result.hpp"
 
 namespace occbench::findings {
@@ -28,9 +29,6 @@ struct Cell {
     return std::tie(a.is_empty, a.number, a.text) < std::tie(b.is_empty, b.number, b.text);
   }
 };
-
-/// True of the columns of cases.csv that hold words.
-bool holds_words(std::string_view column);
 
 class Rows {
  public:
@@ -88,10 +86,6 @@ struct Line {
   std::vector<std::pair<std::string, Cell>> parts = {};
   Places places = {};
 };
-
-/// What is asked of a kernel, or compiled into it, in the order in which rows that share a value of the dial
-/// are told apart by it.
-const std::vector<std::string>& asked_columns();
 
 /// Rows grouped by their cells in `columns`, in the order of the cells.
 std::map<std::vector<Cell>, Places> grouped(const Rows& rows, const std::vector<std::string>& columns,
