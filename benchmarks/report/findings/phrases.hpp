@@ -41,8 +41,7 @@ std::string many(double count, const std::string& noun);
 std::string within(const std::vector<std::string>& parts);
 std::string capitalized(std::string words);
 
-/// What a curve, a form or a family does, as a plural: "reads", "FMA chains"; "`NAME` kernels" where nobody
-/// said.
+/// What a curve, a form or a family does, as a plural: "reads", "FMA chains"; "`NAME`" where nobody said.
 std::string subject(const Rows& rows, std::size_t row);
 /// How lines are told apart beside the subject: by the columns in which they differ.
 class Names {
