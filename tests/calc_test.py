@@ -45,6 +45,22 @@ class Launches(unittest.TestCase):
         self.assertNotIn("cudaFuncSetAttribute", occbench(*SMALL, "--dynamic-smem", "48K", gpu=False).stdout)
 
 
+class Hiding(unittest.TestCase):
+    def test_each_scheduler_needs_its_own_warps_and_the_one_that_waits(self) -> None:
+        words = ("calc", "--device", "a100", "--hide", "200", "--instructions", "10")
+        said = json.loads(occbench(*words, "--format", "json", gpu=False).stdout)
+        needed = [said[name] for name in ("warps_textbook", "warps_per_scheduler", "warps_per_sm")]
+        self.assertEqual(needed, [20, 21, 84])
+        self.assertAlmostEqual(said["issue_share"], 16 * 10 / 210)  # 16 of 64 slots per scheduler
+        self.assertIn("more occupancy cannot", occbench(*words, gpu=False).stdout)
+
+    def test_what_fits_says_so(self) -> None:
+        words = (*H200, "--hide", "4", "--format")
+        row = next(csv.DictReader(io.StringIO(occbench(*words, "csv", gpu=False).stdout)))
+        self.assertEqual((row["warps_per_sm"], row["issue_share"]), ("20", "1"))
+        self.assertIn("fit its 64 warp slots", occbench(*words, "table", gpu=False).stdout)
+
+
 class Cliffs(unittest.TestCase):
     def test_the_next_cliff_is_one_that_changes_occupancy(self) -> None:
         words = (*H200, "--block-size", "512", "--registers", "36")

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "benchmarks/commands/calc/batch.hpp"
+#include "benchmarks/commands/calc/hide.hpp"
 #include "benchmarks/commands/calc/kernels.hpp"
 #include "benchmarks/commands/calc/page.hpp"
 #include "benchmarks/commands/calc/print.hpp"
@@ -72,6 +73,8 @@ bool run(const CalcOptions& options, const DeviceResolver& resolve, std::ostream
     print_cards(out);
   } else if (options.is_tour) {
     print_tour(out);
+  } else if (!options.hide.empty()) {
+    print_hiding(out, options, resolve);
   } else if (!options.page.empty()) {
     write_page(options.page, options);
     out << "wrote " << printable(options.page) << "; open it in a browser\n";
@@ -122,6 +125,17 @@ void add_query_options(CLI::App& calc, CalcOptions& options) {
       calc.add_option("--page", options.page, "Writes the calculator as one web page, with this query in it")
           ->type_name("FILE");
   for (CLI::Option* other : {file, batch, tour, format}) page->excludes(other);
+  CLI::Option* hide =
+      calc.add_option(
+              "--hide", options.hide,
+              "Warps that hide a latency of N cycles, per scheduler and per SM, beside the textbook's")
+          ->type_name("N");
+  calc.add_option("--instructions", options.hide_instructions,
+                  "Instructions that a warp issues between two such waits: 1 (default)")
+      ->type_name("N")
+      ->needs(hide);
+  for (CLI::Option* other : {file, batch, tour, page}) hide->excludes(other);
+  for (CLI::Option* number : numbers) hide->excludes(number);
   for (CLI::Option* number : numbers) batch->excludes(number), tour->excludes(number);
   batch->excludes(format), tour->excludes(format), tour->excludes(batch);
   for (CLI::Option* other : {batch, tour}) other->excludes(file), other->excludes(kernel_name);
@@ -136,6 +150,7 @@ void add_prediction_options(CLI::App& calc, CalcOptions& options) {
           ->type_name("KIND:{streaming,compute,shared_memory,mixed}")
           ->check([](const std::string& text) { return text.empty() ? std::string("is empty") : ""; });
   calc.get_option("--tour")->excludes(predict), calc.get_option("FILE")->excludes(predict);
+  calc.get_option("--hide")->excludes(predict);
   const auto add = [&](const char* option, std::string& text, const char* help) {
     return calc.add_option(option, text, help)->type_name("N")->needs(predict);
   };

@@ -87,7 +87,8 @@ void set_numbers(Query& query, const NumberTexts& texts);
 struct CalcOptions {
   std::string device, format = "table", batch, file, kernel_name, parameters, page;
   NumberTexts texts;
-  KernelClassText kernel;  ///< without a kind, nothing is predicted
+  std::string hide, hide_instructions;  ///< cycles of a latency, and what a warp issues between two
+  KernelClassText kernel;               ///< without a kind, nothing is predicted
   bool is_tour = false;
 };
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/commands/calc/hide.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+#include "benchmarks/framework/numbers.hpp"
+#include "benchmarks/report/columns.hpp"
+#include "benchmarks/report/format.hpp"
+#include "benchmarks/report/table.hpp"
+#include "harness/theory/hardware.hpp"
+
+namespace occbench::commands {
+namespace {
+
+/// A scheduler issues one instruction a cycle. Each warp issues some, then waits for the last one's result.
+struct Hiding {
+  theory::DeviceSpec device;
+  std::int64_t latency_cycles, instructions;
+
+  /// Plain division, as PMPP 4.6 has it: it forgets the warp that waits, and the other schedulers.
+  std::int64_t textbook() const { return (latency_cycles + instructions - 1) / instructions; }
+  std::int64_t per_scheduler() const { return 1 + textbook(); }
+  std::int64_t per_sm() const {
+    return per_scheduler() * static_cast<std::int64_t>(theory::fact("schedulers"));
+  }
+  /// The share of issue slots in use with all warp slots of the SM taken.
+  double issue_share() const {
+    const double per_scheduler = device.sm.max_warps_per_sm() / theory::fact("schedulers");
+    const auto issued = static_cast<double>(instructions);
+    return std::min(1.0, per_scheduler * issued / (issued + static_cast<double>(latency_cycles)));
+  }
+};
+
+constexpr Column<Hiding> columns[] = {
+    {"device", [](const Hiding& h) { return Value(h.device.name); }},
+    {"latency_cycles", [](const Hiding& h) { return Value(h.latency_cycles); }},
+    {"instructions", [](const Hiding& h) { return Value(h.instructions); }},
+    {"warps_textbook", [](const Hiding& h) { return Value(h.textbook()); }},
+    {"warps_per_scheduler", [](const Hiding& h) { return Value(h.per_scheduler()); }},
+    {"warps_per_sm", [](const Hiding& h) { return Value(h.per_sm()); }},
+    {"warp_slots", [](const Hiding& h) { return Value(std::int64_t{h.device.sm.max_warps_per_sm()}); }},
+    {"issue_share", [](const Hiding& h) { return Value(h.issue_share()); }},
+};
+
+void print_table(std::ostream& out, const Hiding& h) {
+  const int slots = h.device.sm.max_warps_per_sm();
+  print_wrapped(out, h.device.name + ": each warp issues " + grouped(h.instructions) +
+                         (h.instructions == 1 ? " instruction" : " instructions") + ", then waits " +
+                         grouped(h.latency_cycles) + (h.latency_cycles == 1 ? " cycle" : " cycles"));
+  print_wrapped(out,
+                grouped(h.per_scheduler()) + " warps per scheduler keep it busy: the one that waits, and " +
+                    grouped(h.textbook()) + " others. The SM's " +
+                    std::to_string(static_cast<int>(theory::fact("schedulers"))) + " schedulers need " +
+                    grouped(h.per_sm()) + " warps",
+                "  ");
+  print_wrapped(out,
+                (h.per_sm() <= slots ? "which fit its " + std::to_string(slots) + " warp slots"
+                                     : "it has " + std::to_string(slots) + " warp slots, which use at most " +
+                                           percent(h.issue_share()) +
+                                           " of the issue slots: more instructions per wait (ILP) help, "
+                                           "more occupancy cannot"),
+                "  ");
+  out << "  textbook (latency / instructions): " << grouped(h.textbook()) << " warps\n";
+}
+
+}  // namespace
+
+void print_hiding(std::ostream& out, const CalcOptions& options, const DeviceResolver& resolve) {
+  constexpr std::int64_t most = 1'000'000'000;
+  const std::string& instructions = options.hide_instructions;
+  const Hiding h{
+      .device = resolve(options.device).facts,
+      .latency_cycles = parse_size(options.hide, "--hide", 1, most),
+      .instructions = instructions.empty() ? 1 : parse_size(instructions, "--instructions", 1, most)};
+  if (options.format == "table") return print_table(out, h);
+  if (options.format == "csv") return print_csv(out, columns, std::span(&h, 1));
+  out << json_of(columns, h).dump(2) << '\n';
+}
+
+}  // namespace occbench::commands
