@@ -9,6 +9,7 @@ table NAME                                    a table of tables.py
 explain EXPERIMENT[@GPU]...                   at most three findings of the run on each
 achieved [@GPU]                               achieved occupancy over all experiments
 predictions [@GPU]                            the errors of the model in that run
+claims                                        the claims of the course texts beside our figures
 page EXPERIMENT                               its whole page
 columns FILE                                  the columns of cases.csv, attach/kernels.csv, ...
 """
@@ -20,7 +21,7 @@ from collections.abc import Callable
 
 from occbench_tools import explain
 
-from occbench_docs import ROOT, DocsError, experiments, schema
+from occbench_docs import ROOT, DocsError, claims, experiments, schema
 from occbench_docs.markdown import console, table
 from occbench_docs.program import output
 from occbench_docs.runs import run_of
@@ -135,6 +136,7 @@ KINDS: dict[str, Callable[[str], str]] = {
     "explain": of_explain,
     "achieved": of_achieved,
     "predictions": of_predictions,
+    "claims": lambda _: claims.page(),
     "page": experiments.page,
     "columns": schema.columns,
 }

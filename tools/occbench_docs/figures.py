@@ -280,11 +280,6 @@ FIGURES: dict[str, Figure] = {
         "constant_memory.mri.constant-points1.b128.r4",
         digits=0,
     ),
-    "matmul-textbook-share": share(
-        best("tiled_matmul", "tile_width <= 32"),
-        best("tiled_matmul", "variant == 'register-8x8'"),
-        digits=0,
-    ),
     "tensor-4w": share(best("tensor_core", "warps_per_sm == 4"), best("tensor_core"), digits=0),
     # The model on kernels it had not seen.
     "frozen-mean-but-mri": in_rows("{:.1f} %", lambda rows: mean_of(but_mri(rows))),
