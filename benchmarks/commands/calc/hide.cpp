@@ -14,22 +14,23 @@
 namespace occbench::commands {
 namespace {
 
-/// A scheduler issues one instruction a cycle. Each warp issues some, then waits for the last one's result.
+/// A scheduler issues one instruction a cycle. Each warp issues some; its next one comes a latency after the
+/// last of them, as chains measure latency (docs/data/facts.csv).
 struct Hiding {
   theory::DeviceSpec device;
   std::int64_t latency_cycles, instructions;
 
+  std::int64_t period_cycles() const { return instructions - 1 + latency_cycles; }
   /// Plain division, as PMPP 4.6 has it: it forgets the warp that waits, and the other schedulers.
   std::int64_t textbook() const { return (latency_cycles + instructions - 1) / instructions; }
-  std::int64_t per_scheduler() const { return 1 + textbook(); }
+  std::int64_t per_scheduler() const { return (period_cycles() + instructions - 1) / instructions; }
   std::int64_t per_sm() const {
     return per_scheduler() * static_cast<std::int64_t>(theory::fact("schedulers"));
   }
   /// The share of issue slots in use with all warp slots of the SM taken.
   double issue_share() const {
-    const double per_scheduler = device.sm.max_warps_per_sm() / theory::fact("schedulers");
-    const auto issued = static_cast<double>(instructions);
-    return std::min(1.0, per_scheduler * issued / (issued + static_cast<double>(latency_cycles)));
+    const double warps = device.sm.max_warps_per_sm() / theory::fact("schedulers");
+    return std::min(1.0, warps * static_cast<double>(instructions) / static_cast<double>(period_cycles()));
   }
 };
 
@@ -48,16 +49,16 @@ void print_table(std::ostream& out, const Hiding& h) {
   const int slots = h.device.sm.max_warps_per_sm();
   print_wrapped(out, h.device.name + ": each warp issues " + grouped(h.instructions) +
                          (h.instructions == 1 ? " instruction" : " instructions") + ", then waits " +
-                         grouped(h.latency_cycles) + (h.latency_cycles == 1 ? " cycle" : " cycles"));
+                         grouped(h.latency_cycles) + (h.latency_cycles == 1 ? " cycle" : " cycles") +
+                         " for the last");
   print_wrapped(out,
-                grouped(h.per_scheduler()) + " warps per scheduler keep it busy: the one that waits, and " +
-                    grouped(h.textbook()) + " others. The SM's " +
-                    std::to_string(static_cast<int>(theory::fact("schedulers"))) + " schedulers need " +
-                    grouped(h.per_sm()) + " warps",
+                grouped(h.per_scheduler()) + " warps per scheduler keep it busy, so " + grouped(h.per_sm()) +
+                    " per SM: it has " + std::to_string(static_cast<int>(theory::fact("schedulers"))) +
+                    " schedulers",
                 "  ");
   print_wrapped(out,
-                (h.per_sm() <= slots ? "which fit its " + std::to_string(slots) + " warp slots"
-                                     : "it has " + std::to_string(slots) + " warp slots, which use at most " +
+                (h.per_sm() <= slots ? "They fit its " + std::to_string(slots) + " warp slots"
+                                     : "Its " + std::to_string(slots) + " warp slots use at most " +
                                            percent(h.issue_share()) +
                                            " of the issue slots: more instructions per wait (ILP) help, "
                                            "more occupancy cannot"),
