@@ -21,6 +21,7 @@
 #include "harness/binary/ncu_text.hpp"
 #include "harness/binary/nsys_csv.hpp"
 #include "harness/binary/nsys_sqlite.hpp"
+#include "harness/binary/plain_text.hpp"
 #include "harness/binary/profiler_trace.hpp"
 #include "harness/binary/sqlite_file.hpp"
 #include "harness/io/check.hpp"
@@ -33,7 +34,7 @@ namespace {
 constexpr std::size_t longest_text = std::size_t{256}
                                      << 20;  // of a build log or a table; traces are unlimited
 
-/// A file or pipe, decompressed and without a byte-order mark.
+/// A file or pipe, decompressed, in UTF-8 and without a byte-order mark.
 class Content {
  public:
   Content(const Descriptor& file, const std::string& source) : source_(source), file_(file, source) {
@@ -45,15 +46,18 @@ class Content {
       size += got;
     }
     begin_.resize(size);
-    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-    if (begin_.starts_with(byte_order_mark)) begin_.erase(0, byte_order_mark.size());
+    constexpr std::string_view utf8 = "\xEF\xBB\xBF", little_endian = "\xFF\xFE", big_endian = "\xFE\xFF";
+    if (begin_.starts_with(utf8)) begin_.erase(0, utf8.size());
+    if (begin_.starts_with(little_endian)) utf16_.emplace(Utf16::Order::little_endian);
+    if (begin_.starts_with(big_endian)) utf16_.emplace(Utf16::Order::big_endian);
+    if (utf16_) begin_ = utf16_->decode(std::string_view(begin_).substr(little_endian.size()));
   }
 
   /// Its first bytes, which read() returns again.
   [[nodiscard]] std::string_view begin() const { return begin_; }
 
   std::size_t read(char* buffer, std::size_t size) {
-    if (at_ == begin_.size()) return from_file(buffer, size);
+    if (at_ == begin_.size()) return utf16_ ? converted(buffer, size) : from_file(buffer, size);
     const std::size_t part = std::min(size, begin_.size() - at_);
     std::memcpy(buffer, begin_.data() + at_, part);
     at_ += part;
@@ -61,6 +65,18 @@ class Content {
   }
 
  private:
+  /// A unit of two bytes is at most three in UTF-8, and a pair of them four.
+  std::size_t converted(char* buffer, std::size_t size) {
+    std::string units(size / 2, '\0'), text;
+    while (text.empty()) {
+      const std::size_t got = from_file(units.data(), units.size());
+      if (got == 0) return 0;
+      text = utf16_->decode(std::string_view(units).substr(0, got));
+    }
+    std::memcpy(buffer, text.data(), text.size());
+    return text.size();
+  }
+
   /// Logs and traces compress by 10 to 50 times. A higher ratio would take minutes for a small file.
   std::size_t from_file(char* buffer, std::size_t size) {
     constexpr std::uint64_t some = std::uint64_t{16} << 20, times = 100;
@@ -73,6 +89,7 @@ class Content {
 
   const std::string& source_;
   UnpackedFile file_;
+  std::optional<Utf16> utf16_;
   std::string begin_;
   std::size_t at_ = 0;
   std::uint64_t unpacked_bytes_ = 0;
@@ -230,7 +247,8 @@ KernelUses of_text(const std::string& text, const std::string& source) {
   NcuCsv ncu;
   NcuText ncu_text;
   NsysCsv nsys;
-  each_line(text, [&](const std::string& line) {
+  each_line(text, [&](const std::string& printed) {
+    const std::string line = plain_line(printed);
     ptxas.read(line), nvlink.read(line), usage.read(line), refusals.read(line);
     ncu.read(line), ncu_text.read(line), nsys.read(line);
   });
