@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/binary/plain_text.hpp"
 
-#include <re2/re2.h>
-
+#include <algorithm>
 #include <cstddef>
 
 namespace occbench::binary {
@@ -22,6 +21,52 @@ void append_utf8(std::string& text, char32_t c) {
   } else {
     byte(0xF0 | c >> 18), rest(12), rest(6), rest(0);
   }
+}
+
+/// Removes CSI (colours, GitLab's "ESC[0K") and OSC (links), which BEL or ESC \\ ends.
+void remove_escapes(std::string& line) {
+  for (std::size_t at = 0; (at = line.find('\x1b', at)) != line.npos;) {
+    std::size_t end = at + 2;
+    if (line.compare(at + 1, 1, "[") == 0) {
+      while (end < line.size() && (line[end] < '@' || line[end] > '~')) ++end;
+      ++end;
+    } else if (line.compare(at + 1, 1, "]") == 0) {
+      end = line.find_first_of("\x07\x1b", end);
+      if (end != line.npos) end += line[end] == '\x1b' ? 2 : 1;
+    }
+    line.erase(at, std::min(end, line.size()) - at);
+  }
+}
+
+/// The length of what has this shape at the beginning; 0 if it differs. In a shape, d is a digit and
+/// * stands for digits and points.
+std::size_t matched(std::string_view text, std::string_view shape) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::size_t at = 0;
+  for (const char c : shape) {
+    if (c == '*') {
+      while (at < text.size() && (is_digit(text[at]) || text[at] == '.')) ++at;
+    } else if (at < text.size() && (c == 'd' ? is_digit(text[at]) : text[at] == c)) {
+      ++at;
+    } else {
+      return 0;
+    }
+  }
+  return at;
+}
+
+/// Of a timestamp or a step.
+std::size_t prefix_length(std::string_view text) {
+  constexpr std::string_view shapes[] = {"dddd-dd-ddTdd:dd:dd*Z ddO ",
+                                         "dddd-dd-ddTdd:dd:dd*Z ddE ",
+                                         "dddd-dd-ddTdd:dd:dd*Z ddO+",
+                                         "dddd-dd-ddTdd:dd:dd*Z ",
+                                         "[dddd-dd-ddTdd:dd:dd*Z] ",
+                                         "dd:dd:dd  ",
+                                         "#d* d* "};
+  for (const std::string_view shape : shapes)
+    if (const std::size_t length = matched(text, shape); length > 0) return length;
+  return 0;
 }
 
 }  // namespace
@@ -53,18 +98,17 @@ std::string Utf16::decode(std::string_view bytes) {
 }
 
 std::string plain_line(std::string line) {
-  // CSI (colours, GitLab's "ESC[0K") and OSC (links), which BEL or ESC \ ends.
-  static const RE2 escape(
-      "\x1b"
-      R"((?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)))",
-      RE2::Latin1);
-  static const RE2 prefix(R"(^(?:[^\t]*\t[^\t]*\t)?)"  // `gh run view --log`: job and step
-                          R"((?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z (?:\d\d[OE][ +])?|)"
-                          R"(\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z\] |\d\d:\d\d:\d\d  ?|#\d+ \d+\.\d+ ))",
-                          RE2::Latin1);
-  if (line.find('\x1b') != std::string::npos) RE2::GlobalReplace(&line, escape, "");
-  RE2::Replace(&line, prefix, "");
-  return line;
+  remove_escapes(line);
+  std::string_view text = line;
+  const std::size_t length = prefix_length(text);
+  if (length > 0) return line.substr(length);
+  // `gh run view --log` has job and step before it, each with a tab.
+  const std::size_t job = text.find('\t');
+  if (job == text.npos) return line;
+  const std::size_t step = text.find('\t', job + 1);
+  if (step == text.npos) return line;
+  const std::size_t after_step = prefix_length(text.substr(step + 1));
+  return after_step > 0 ? line.substr(step + 1 + after_step) : line;
 }
 
 }  // namespace occbench::binary
