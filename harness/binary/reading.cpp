@@ -139,6 +139,11 @@ KernelUses of_launches(const NcuLaunches& launches, const char* form, const std:
   if (const std::size_t unknown = launches.without_registers(); unknown > 0)
     found.left_out.push_back(std::to_string(unknown) + " of " + std::to_string(launches.count()) +
                              " launches, which have no launch__registers_per_thread");
+  const auto is_unknown = [](const KernelUse& kernel) { return !kernel.dynamic_smem_bytes; };
+  if (const auto unknown = std::ranges::count_if(found.kernels, is_unknown); unknown > 0)
+    found.left_out.push_back("dynamic shared memory of " + std::to_string(unknown) + " of " +
+                             std::to_string(found.kernels.size()) +
+                             " kernels, which the report does not have: 0 B, or --dynamic-smem");
   return found;
 }
 
