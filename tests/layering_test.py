@@ -363,32 +363,6 @@ class Layering(unittest.TestCase):
         )
         self.assertEqual(cpp and 100 * float(cpp[1]), python and float(python[1]))
 
-    def test_program_and_tools_agree_on_the_size_of_the_l1(self) -> None:
-        beyond = {
-            name: int(value) // 1024
-            for name, value in re.findall(
-                r'\{"(l1_beyond_shared(?:_cc7)?)", (\d+),', (ROOT / "harness/theory/hardware.hpp").read_text()
-            )
-        }
-        shared = {
-            f"{major}.{minor}": int(kib)
-            for major, minor, kib in re.findall(
-                r"(?m)^    \{ ?(\d+), (\d),(?: +\d+,){3} +(\d+),",
-                (ROOT / "harness/theory/occupancy/catalogue.cpp").read_text(),
-            )
-        }
-        table = (
-            (ROOT / "tools/occbench_tools/analysis.py")
-            .read_text()
-            .split("UNIFIED_KIB = {")[1]
-            .split("\n}")[0]
-        )
-        whole = re.findall(r'"(\d+\.\d)": \((\d+), \(', table)
-        self.assertGreater(len(whole), 6)
-        for cc, kib in whole:
-            more = beyond["l1_beyond_shared_cc7" if cc.startswith("7.") else "l1_beyond_shared"]
-            self.assertEqual(int(kib), shared[cc] + more, cc)
-
     def test_program_and_tools_agree_on_what_is_a_curve(self) -> None:
         cpp = re.search(r"least_points = (\d+);", (ROOT / "benchmarks/report/curves.hpp").read_text())
         tools = (ROOT / "tools/occbench_tools/analysis.py").read_text()

@@ -45,7 +45,7 @@ def no_cliffs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[list]]
     """Instead of the finder: the cliffs that a test puts under the UUID of a device."""
     found: dict[str, list[list]] = {}
     module = ModuleType("occbench_tools.cliffs")
-    module.find_cliffs = lambda _, env, notes: pd.DataFrame(found.get(env["gpu"]["uuid"], []), columns=CLIFFS)
+    module.find_cliffs = lambda _, env: pd.DataFrame(found.get(env["gpu"]["uuid"], []), columns=CLIFFS)
     monkeypatch.setitem(sys.modules, "occbench_tools.cliffs", module)
     yield found
 

@@ -159,21 +159,6 @@ def test_meetings(run: Path) -> None:
     assert words in said(pd.concat([slow, rows]), "barriers")
 
 
-def test_l1_that_is_left() -> None:
-    def left(capability: str, carveout: float, blocks: int = 1, smem: int = 0) -> float:
-        row = dict(
-            carveout_percent=carveout, dynamic_smem_bytes=smem, static_smem_bytes=0, blocks_per_sm=blocks
-        )
-        env: dict[str, Any] = dict(gpu=dict(compute_capability=capability))
-        return analysis.l1_kib(pd.DataFrame([row]), env).iloc[0]
-
-    assert left("9.0", 50) == 256 - 132
-    assert left("9.0", 0, blocks=32) == 256 - 32  # each block takes the driver's KiB
-    assert left("9.0", -1, blocks=2, smem=40 << 10) == 256 - 100
-    assert left("8.0", 100) == 192 - 164
-    assert pd.isna(left("1.0", 50))
-
-
 def test_picks(run: Path) -> None:
     words = said(rows_of(run, "block_size_pick"), "block_size_pick")
     loss = 100 * (1 - 0.92 / 0.9975)

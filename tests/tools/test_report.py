@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ pytest.importorskip("pandas")
 import made_up
 import pandas as pd
 from occbench_tools import NEWEST, explain, report
+from occbench_tools.cliffs.find import table_of
 from occbench_tools.findings import Sentences
 from occbench_tools.report import payload
 from pages import H200, cases, document, write
@@ -62,7 +62,7 @@ def test_absent_cliffs_are_not_shown(run: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_with_the_cliffs_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "occbench_tools.cliffs")
+    monkeypatch.setattr(payload, "table_of", table_of)  # not the stand-in
     target = tmp_path / "page.html"
     assert report.main([str(H200), "--output", str(target)]) == 0
     shown = document(target)
@@ -97,7 +97,7 @@ def test_a_chart_is_as_the_experiment_describes_itself(run: Path, tmp_path: Path
 def test_lines_that_the_headline_names_are_seen_first(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def shown(*names: str) -> tuple[str, list[str]]:
         said = {"latency_hiding": Sentences(["Words."], cases=names)}
-        monkeypatch.setattr(payload, "findings_of", lambda *_: said)
+        monkeypatch.setattr(payload.Run, "findings", property(lambda _: said))
         (found,) = report.checked([payload.Run(run)], {"latency_hiding"})["experiments"]
         return found["y"], found["show"]
 

@@ -13,7 +13,7 @@ from occbench_tools import stats
 pytest.importorskip("scipy")
 
 import scipy.stats
-from scipy import ndimage, optimize, special
+from scipy import optimize, special
 
 CLOSE = 1e-10  # relative
 # Values of a sample: continuous, with many ties, with few, and all one.
@@ -92,20 +92,6 @@ def test_mann_whitney(kind: str, exact: bool) -> None:
             near(stats.mann_whitney(x, y, exact), less)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_mann_whitney_two_sided(kind: str) -> None:
-    """Exact or not as scipy chooses, of one row at a time as of many."""
-    chance = np.random.default_rng(KINDS.index(kind))
-    for m in range(1, 31):
-        for n in {1, 2, 8, 9, int(chance.integers(1, 31))}:
-            a, b = sample(chance, kind, 8, m), sample(chance, kind, 8, n)
-            near(stats.mann_whitney_two_sided(a, b, 8), scipy.stats.mannwhitneyu(a, b, axis=1).pvalue)
-            near(stats.mann_whitney_two_sided(a[:1], b[:1], 8), scipy.stats.mannwhitneyu(a[0], b[0]).pvalue)
-    low = np.arange(400.0)[None]
-    expected = scipy.stats.mannwhitneyu(low[0], low[0] + 400).pvalue
-    near(stats.mann_whitney_two_sided(low, low + 400, 8), expected)
-
-
 def test_false_discovery() -> None:
     chance = np.random.default_rng(2)
     for count in (1, 2, 3, 10, 2000):
@@ -122,14 +108,6 @@ def test_fisher() -> None:
         warnings.simplefilter("ignore", RuntimeWarning)  # odds of an empty table
         for a, b, c, d in [*small.tolist(), *random.tolist()]:
             near(stats.fisher(a, b, c, d), scipy.stats.fisher_exact([[a, b], [c, d]]).pvalue)
-
-
-def test_median_of_five() -> None:
-    chance = np.random.default_rng(4)
-    for count in range(1, 40):
-        for values in (chance.normal(size=count), chance.integers(0, 3, count) / 7):
-            expected = ndimage.median_filter(values, 5, mode="nearest")
-            np.testing.assert_array_equal(stats.median_of_five(values), expected)
 
 
 def test_deviation() -> None:

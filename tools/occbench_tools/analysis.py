@@ -92,22 +92,3 @@ def cycles(rows: pd.DataFrame) -> pd.Series:
         else pd.Series(np.nan, rows.index)
     )
     return own.where(own > 0, rows["cycles_per_iteration"])
-
-
-# L1 and shared memory together, and the sizes that shared memory can be set to, KiB, by compute capability:
-# CUDA C++ Programming Guide, 'Compute Capabilities'.
-UNIFIED_KIB = {
-    "7.0": (128, (0, 8, 16, 32, 64, 96)), "7.5": (96, (32, 64)),
-    "8.0": (192, (0, 8, 16, 32, 64, 100, 132, 164)), "8.6": (128, (0, 8, 16, 32, 64, 100)),
-    "8.9": (128, (0, 8, 16, 32, 64, 100)), "9.0": (256, (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)),
-    "10.0": (256, (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)), "12.0": (128, (0, 8, 16, 32, 64, 100)),
-}  # fmt: skip
-
-
-def l1_kib(rows: pd.DataFrame, env: dict[str, Any]) -> pd.Series:
-    """KiB of L1 that each row's carve-out and blocks leave; NaN for a GPU that is not in the table."""
-    unified, sizes = UNIFIED_KIB.get(env["gpu"].get("compute_capability"), (np.nan, (0,)))
-    asked = rows["carveout_percent"].clip(lower=0) / 100 * sizes[-1]
-    block = (rows["dynamic_smem_bytes"] + rows["static_smem_bytes"].fillna(0)) / 1024 + 1  # the driver's KiB
-    need = np.maximum(asked, rows["blocks_per_sm"] * block).fillna(0).clip(upper=sizes[-1])
-    return unified - need.map(lambda kib: next(size for size in sizes if size >= kib))

@@ -109,14 +109,6 @@ def mann_whitney(a: np.ndarray, b: np.ndarray, exact: bool) -> np.ndarray:
     return upper_tail(u, ties, a.shape[1], b.shape[1], exact)
 
 
-def mann_whitney_two_sided(a: np.ndarray, b: np.ndarray, few: int) -> np.ndarray:
-    """The same of no difference; exact where a side has at most `few` values and no row has ties."""
-    u, ties = ranked(a, b)
-    m, n = a.shape[1], b.shape[1]
-    exact = min(m, n) <= few and not ties.any()
-    return np.minimum(1, 2 * upper_tail(np.maximum(u, m * n - u), ties, m, n, exact))
-
-
 def upper_tail(u: np.ndarray, ties: np.ndarray, m: int, n: int, exact: bool) -> np.ndarray:
     """P(U >= u) of two samples of m and n values."""
     if exact:
@@ -146,12 +138,6 @@ def fisher(a: int, b: int, c: int, d: int) -> float:
         weight = weight * (column - k) * (row - k) // ((k + 1) * (count - column - row + k + 1))
         weights.append(weight)
     return sum(w for w in weights if w <= weights[a - low]) / math.comb(count, row)
-
-
-def median_of_five(values: np.ndarray) -> np.ndarray:
-    """Each value's median with the two before and the two behind it; the ends repeat themselves."""
-    padded = np.pad(values, 2, mode="edge")
-    return np.median(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)
 
 
 def deviation(values: np.ndarray) -> float:

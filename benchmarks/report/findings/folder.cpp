@@ -4,9 +4,12 @@
 #include <zlib.h>
 
 #include <array>
+#include <cmath>
 #include <string>
 #include <string_view>
 
+#include "benchmarks/report/findings/cliffs.hpp"
+#include "benchmarks/report/findings/samples.hpp"
 #include "benchmarks/report/format.hpp"
 #include "harness/io/files.hpp"
 #include "harness/record/record.hpp"
@@ -45,6 +48,35 @@ nlohmann::json as_json(const std::vector<ExperimentFindings>& all) {
   return experiments;
 }
 
+nlohmann::json as_json(const std::vector<Cliff>& all) {
+  const auto number = [](double value) {
+    return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
+  };
+  nlohmann::json cliffs = nlohmann::json::array();
+  for (const Cliff& one : all)
+    cliffs.push_back({{"experiment", one.experiment},
+                      {"family", one.family},
+                      {"kernel", one.kernel},
+                      {"sweep", one.sweep},
+                      {"dial", one.dial},
+                      {"from_value", number(one.from_value)},
+                      {"to_value", number(one.to_value)},
+                      {"from_case_id", one.from_case_id},
+                      {"to_case_id", one.to_case_id},
+                      {"cause", one.cause},
+                      {"predicted", one.is_predicted},
+                      {"blocks_from", number(one.blocks_from)},
+                      {"blocks_to", number(one.blocks_to)},
+                      {"drop", number(one.drop)},
+                      {"drop_low", number(one.drop_low)},
+                      {"drop_high", number(one.drop_high)},
+                      {"drop_words", drop_words(one.drop, one.drop_low, one.drop_high)},
+                      {"p_value", number(one.p_value)},
+                      {"verdict", one.verdict},
+                      {"note", one.note}});
+  return cliffs;
+}
+
 }  // namespace
 
 FolderFindings read_findings(const std::filesystem::path& folder) {
@@ -56,7 +88,8 @@ FolderFindings read_findings(const std::filesystem::path& folder) {
   const auto checksum = crc32_z(0, reinterpret_cast<const unsigned char*>(text.data()), text.size());
   found.file = {{"schema_version", schema_version},
                 {"cases", {{"bytes", text.size()}, {"crc32", occbench::text("%08lx", checksum)}}},
-                {"experiments", as_json(found.all)}};
+                {"experiments", as_json(found.all)},
+                {"cliffs", as_json(find_cliffs(rows, environment, times_of(folder)))}};
   return found;
 }
 

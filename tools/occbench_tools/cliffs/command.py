@@ -18,9 +18,10 @@ from rich.text import Text
 
 from occbench_tools import escape
 from occbench_tools.cliffs import digest
-from occbench_tools.cliffs.find import find_cliffs, loss_or_gain
+from occbench_tools.cliffs.find import WORDS, table_of
 from occbench_tools.command import add_folder, entry, folders_of, parser_of
 from occbench_tools.escape import printable
+from occbench_tools.explain.program import document_of
 from occbench_tools.folder import Folder, check_rows, read_folder
 from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.screen import columns, painted
@@ -47,16 +48,15 @@ def read(folder: Path) -> Folder:
 
 def csv(cliffs: pd.DataFrame) -> str:
     """escape.csv()'s; `predicted` is 1 or 0, an empty cell does not apply."""
-    written = cliffs.assign(predicted=cliffs["predicted"].astype(int))
+    written = cliffs.drop(columns=WORDS).assign(predicted=cliffs["predicted"].astype(int))
     return escape.csv(written, "%.8g")
 
 
 def cells(row: pd.Series) -> list[str]:
     """One cliff for people."""
-    drop = loss_or_gain(row["drop"], row["drop_low"], row["drop_high"])
     p_value = "" if pd.isna(row["p_value"]) else f"{row['p_value']:.1g}"
     step = f"{row['from_value']:,.10g} -> {row['to_value']:,.10g}"
-    return [row["sweep"], row["dial"], step, row["cause"], drop, p_value, row["verdict"], row["note"]]
+    return [row["sweep"], row["dial"], step, row["cause"], row[WORDS], p_value, row["verdict"], row["note"]]
 
 
 HEAD = ["sweep", "dial", "from -> to", "cause", "drop (95 %)", "p", "verdict", "note"]
@@ -110,7 +110,7 @@ def show(found: list[tuple[Path, pd.DataFrame]], form: str, absent: bool) -> Non
         for folder, cliffs in found:
             cliffs.insert(0, "folder", str(folder))
     whole = pd.concat(tables, ignore_index=True)
-    records = json.loads(whole.to_json(orient="records"))
+    records = json.loads(whole.drop(columns=WORDS).to_json(orient="records"))
     print(csv(whole) if form == "csv" else escape.as_json(records), end="")
 
 
@@ -139,10 +139,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         for folder in folders:
             run = read(folder)
-            cases = run.valid
+            cliffs = table_of(document_of(folder, run.valid, run.env, run.samples))
             if options.experiment:
-                cases = cases[cases["experiment"].isin(options.experiment)]
-            found.append((folder, find_cliffs(cases, run.env, run.samples)))
+                cliffs = cliffs[cliffs["experiment"].isin(options.experiment)]
+            found.append((folder, cliffs))
             run.samples = None  # large, and no longer needed
             runs.append(run)
             if found[-1][1].empty:

@@ -78,7 +78,7 @@ def cliffs_of(folder: Folder) -> pd.DataFrame:
     """The cliffs that theory or the run's cases know, with what the cases say of each."""
     from occbench_tools.cliffs import find_cliffs
 
-    return find_cliffs(folder.valid, folder.env, notes=False)
+    return find_cliffs(folder.valid, folder.env)
 
 
 def kernels_of(folder: Folder) -> set[tuple[str, str, str]]:

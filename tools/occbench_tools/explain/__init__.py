@@ -26,7 +26,7 @@ from occbench_tools.curves import what_has_more
 from occbench_tools.escape import as_json, file_name, link, markdown, printable, prose
 from occbench_tools.explain.achieved import achieved
 from occbench_tools.explain.program import ask_program, findings_of
-from occbench_tools.findings import Sentences
+from occbench_tools.findings import Sentences, of_json
 from occbench_tools.folder import read_folder as read_whole
 from occbench_tools.lines import complain, reason
 
@@ -43,7 +43,7 @@ ABSENT = "Not in this run."
 
 def explain_rows(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Sentences:
     """What the program says of the valid rows of one experiment; nothing of no rows."""
-    return ask_program(rows, env).get(experiment, Sentences([]))
+    return of_json(ask_program(rows, env)).get(experiment, Sentences([]))
 
 
 def in_order(found: Mapping[str, Iterable[Sentences]]) -> list[str]:

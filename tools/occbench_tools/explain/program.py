@@ -20,9 +20,12 @@ from occbench_tools import NEWEST
 from occbench_tools.findings import Sentences, ask, of_json
 from occbench_tools.untrusted_files import parse_json, read_untrusted
 
+# Of env.json's gpu, what a finding or a cliff may depend on.
+USED_OF_GPU = ("power_limit_w", "compute_capability", "l2_bytes")
 
-def read_findings(folder: Path) -> dict[str, Sentences] | None:
-    """What the folder's findings.json says; None where there is none, or it is of other rows."""
+
+def read_document(folder: Path) -> dict[str, Any] | None:
+    """The folder's findings.json; None where there is none, it is of other rows or lacks cliffs."""
     path = folder / "findings.json"
     if not path.exists():
         return None
@@ -30,31 +33,40 @@ def read_findings(folder: Path) -> dict[str, Sentences] | None:
     rows = document.get("cases") if isinstance(document, dict) else None
     content = read_untrusted(folder / "cases.csv")
     here = dict(bytes=len(content), crc32=f"{zlib.crc32(content):08x}")
-    if rows != here or document.get("schema_version") != NEWEST:
-        return None
-    return of_json(document)
+    is_whole = rows == here and document.get("schema_version") == NEWEST and "cliffs" in document
+    return document if is_whole else None
 
 
-def ask_program(rows: pd.DataFrame, env: dict[str, Any]) -> dict[str, Sentences]:
-    """What the program says of these valid rows of any schema that is read. Raises Refused, ValueError."""
+def ask_program(
+    rows: pd.DataFrame, env: dict[str, Any], samples: pd.DataFrame | None = None
+) -> dict[str, Any]:
+    """findings.json of these valid rows of any schema that is read. Raises Refused, ValueError."""
     rows = rows[np.isfinite(rows["throughput"])]
     if rows.empty:
-        return {}
+        return dict(experiments={}, cliffs=[])
     with tempfile.TemporaryDirectory(prefix="occbench-") as folder:
         rows.assign(status="valid").to_csv(Path(folder, "cases.csv"), index=False, lineterminator="\n")
+        if samples is not None:
+            samples.to_csv(Path(folder, "samples.csv"), index=False, lineterminator="\n")
         Path(folder, "env.json").write_text(json.dumps(used_environment(env)), encoding="utf-8")
-        return of_json(ask(folder))
+        return ask(folder)
 
 
 def used_environment(env: dict[str, Any]) -> dict[str, Any]:
     """Of env.json, what a finding may depend on."""
     kept = {name: env.get(name) for name in ("schema_version", "source", "preset", "experiments")}
     gpu = env.get("gpu")
-    limit = gpu.get("power_limit_w") if isinstance(gpu, dict) else None
-    return kept | dict(gpu=dict(power_limit_w=limit))
+    return kept | dict(gpu={name: gpu.get(name) if isinstance(gpu, dict) else None for name in USED_OF_GPU})
+
+
+def document_of(
+    folder: Path, rows: pd.DataFrame, env: dict[str, Any], samples: pd.DataFrame | None = None
+) -> dict[str, Any]:
+    """What a folder says, as findings.json, whose valid rows, environment and samples these are."""
+    document = read_document(folder)
+    return ask_program(rows, env, samples) if document is None else document
 
 
 def findings_of(folder: Path, rows: pd.DataFrame, env: dict[str, Any]) -> dict[str, Sentences]:
-    """What a folder says, whose valid rows and environment these are."""
-    found = read_findings(folder)
-    return ask_program(rows, env) if found is None else found
+    """The findings of document_of()."""
+    return of_json(document_of(folder, rows, env))

@@ -14,10 +14,11 @@ import pandas as pd
 
 from occbench_tools import explain, validate
 from occbench_tools.analysis import CURVE_POINTS, UNITS, scaled, with_predictions
+from occbench_tools.cliffs.find import table_of
 from occbench_tools.curves import Line, described, lines, what_has_more
 from occbench_tools.explain.phrases import at
-from occbench_tools.explain.program import findings_of
-from occbench_tools.findings import Sentences
+from occbench_tools.explain.program import document_of
+from occbench_tools.findings import Sentences, of_json
 from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, read_folder
 from occbench_tools.layout import AXES, panels, words_of
 from occbench_tools.schema import WORK
@@ -54,7 +55,18 @@ class Run:
     @cached_property
     def findings(self) -> dict[str, Sentences]:
         """What it found, by experiment."""
-        return findings_of(self.folder, self.cases, self.env)
+        return of_json(self.document)
+
+    @cached_property
+    def cliffs(self) -> pd.DataFrame:
+        """Its cliffs that the data show, predicted or not."""
+        found = table_of(self.document)
+        return found[found["verdict"].isin(["confirmed", "unpredicted"])]
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """What the program says of it: findings.json."""
+        return document_of(self.folder, self.cases, self.env)
 
 
 def schema_columns() -> list[dict[str, Any]]:
@@ -126,14 +138,6 @@ def shortened(number: float) -> float | None:
         return None
     number = float(f"{number:.7g}")
     return int(number) if number == int(number) and abs(number) < 2**53 else number
-
-
-def cliffs_of(run: Run) -> pd.DataFrame:
-    """The cliffs of one run that the data show, predicted or not, in the columns of occbench-cliffs."""
-    from occbench_tools.cliffs import find_cliffs
-
-    found = find_cliffs(run.cases, run.env)
-    return found[found["verdict"].isin(["confirmed", "unpredicted"])]
 
 
 CLIFF_COLUMNS = [
@@ -263,7 +267,7 @@ def units_of(runs: list[Run]) -> dict[str, dict[str, Any]]:
 
 def document(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
     """The whole document. only: the experiments wanted, all if None."""
-    cliffs = [cliffs_of(run) for run in runs]
+    cliffs = [run.cliffs for run in runs]
     told = sentences_by_experiment(runs, only)
     return dict(
         runs=[facts(run, label) for run, label in zip(runs, labels(runs), strict=True)],

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/report/findings/sweeps.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "benchmarks/report/format.hpp"
+
+namespace occbench::findings {
+
+namespace {
+
+constexpr std::size_t least_values = 3;
+
+/// What has to be the same along a sweep, besides the dials.
+const std::vector<std::string> fixed_columns{"bytes_per_access", "data_type", "register_route",
+                                             "bytes_in_flight", "idle_values"};
+/// These dials are compiled into a kernel, so that a sweep of them goes through several kernels of one form.
+constexpr std::array<std::string_view, 10> compiled_dials{
+    "barriers", "bank_conflict", "divergent_warps", "fma_per_load",      "ilp",
+    "stages",   "lanes_apart",   "live_values",     "working_set_bytes", "register_cap"};
+/// Grids are sized to the blocks that an SM holds, iterations to the time that a launch takes: both follow
+/// from any other dial, and make a sweep of the grid only where the iterations stay.
+const std::vector<std::string> of_grids{"iterations", "blocks_per_sm"};
+
+/// What may go along with a dial, where nothing makes a sweep without it.
+const std::map<std::string, std::set<std::string>, std::less<>> followers{
+    {"register_cap", {"live_values", "idle_values"}},
+    {"live_values", {"idle_values"}},
+    {"block_size", {"dynamic_smem_bytes", "working_set_bytes"}},  // so many bytes per thread
+    {"stages", {"dynamic_smem_bytes", "bytes_in_flight"}},
+};
+
+/// Of each row, the rank of its cell among the column's different ones; rows that agree have one code.
+using Codes = std::vector<std::uint32_t>;
+
+Codes ranks(const std::vector<Cell>& cells) {
+  std::vector<Cell> different = cells;
+  std::sort(different.begin(), different.end());
+  different.erase(std::unique(different.begin(), different.end()), different.end());
+  Codes codes;
+  for (const Cell& cell : cells)
+    codes.push_back(static_cast<std::uint32_t>(std::lower_bound(different.begin(), different.end(), cell) -
+                                               different.begin()));
+  return codes;
+}
+
+/// A grid's whole waves: 0 where it fills less than one.
+double whole_waves(double waves) {
+  if (waves < 1) return 0;
+  return std::isnan(waves) ? 1 : std::nearbyint(waves * 1000) / 1000;
+}
+
+Cell cell_of(double value) {
+  return {.is_empty = std::isnan(value), .number = std::isnan(value) ? 0 : value};
+}
+
+class SweepSearch {
+ public:
+  explicit SweepSearch(const Rows& rows) : rows_(rows) {
+    for (const auto* names : {&swept_dials(), &fixed_columns, &of_grids})
+      for (const std::string& name : *names) add(name);
+    for (const char* name : {"experiment", "family", "variant", "form"}) add(name);
+    std::vector<Cell> whole;
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      whole.push_back(cell_of(whole_waves(rows.number(row, "waves"))));
+    codes_["whole"] = ranks(whole);
+  }
+
+  std::vector<Sweep> run() {
+    Places named;
+    for (std::size_t row = 0; row < rows_.size(); ++row)
+      if (!rows_.text(row, "experiment").empty() && !rows_.text(row, "family").empty()) named.push_back(row);
+    for (const Places& places : grouped({&codes_.at("experiment"), &codes_.at("family")}, named))
+      for (const std::string& dial : swept_dials()) {
+        Places on_dial;
+        for (const std::size_t place : places)
+          if (!std::isnan(rows_.number(place, dial))) on_dial.push_back(place);
+        if (values_of(rows_, on_dial, dial) >= least_values) sweep_along(dial, on_dial);
+      }
+    return std::move(found_);
+  }
+
+ private:
+  void add(const std::string& name) {
+    std::vector<Cell> cells;
+    for (std::size_t row = 0; row < rows_.size(); ++row) cells.push_back(rows_.cell(row, name));
+    codes_[name] = ranks(cells);
+  }
+
+  /// Places that agree in all keys, in the order of these; within a group they keep theirs.
+  static std::vector<Places> grouped(const std::vector<const Codes*>& keys, Places places) {
+    const auto compare = [&](std::size_t a, std::size_t b) {
+      for (const Codes* key : keys)
+        if ((*key)[a] != (*key)[b]) return (*key)[a] < (*key)[b] ? -1 : 1;
+      return 0;
+    };
+    std::ranges::stable_sort(places, [&](std::size_t a, std::size_t b) { return compare(a, b) < 0; });
+    std::vector<Places> groups;
+    for (const std::size_t place : places) {
+      if (groups.empty() || compare(groups.back().front(), place) != 0) groups.emplace_back();
+      groups.back().push_back(place);
+    }
+    return groups;
+  }
+
+  /// Of one experiment and family: first without what may follow the dial, then of the other rows with it.
+  void sweep_along(const std::string& dial, Places places) {
+    taken_.clear();
+    const bool is_compiled = std::ranges::find(compiled_dials, dial) != compiled_dials.end();
+    std::vector<std::string> keys{is_compiled ? "form" : "variant"};
+    for (const std::string& other : swept_dials())
+      if (other != dial && other != "grid_size") keys.push_back(other);
+    keys.insert(keys.end(), fixed_columns.begin(), fixed_columns.end());
+    if (dial == "grid_size")
+      keys.insert(keys.end(), of_grids.begin(), of_grids.end());
+    else
+      keys.emplace_back("whole");
+    std::ranges::sort(places, {}, [&](std::size_t place) { return rows_.number(place, dial); });
+    take(dial, keys, places, {});
+    const auto loose = followers.find(dial);
+    if (loose == followers.end()) return;
+    std::erase_if(places, [&](std::size_t place) { return taken_.contains(place); });
+    std::erase_if(keys, [&](const std::string& key) { return loose->second.contains(key); });
+    Codes bytes_per_thread;
+    if (dial == "block_size") {
+      std::vector<Cell> cells(rows_.size());
+      for (const std::size_t place : places)
+        cells[place] = cell_of(rows_.number(place, "dynamic_smem_bytes") / rows_.number(place, dial));
+      bytes_per_thread = ranks(cells);
+    }
+    take(dial, keys, places, bytes_per_thread);
+  }
+
+  /// The sweeps of places, in the order of the dial, that agree in all keys, and in `more` unless it is
+  /// empty.
+  void take(const std::string& dial, const std::vector<std::string>& keys, const Places& places,
+            const Codes& more) {
+    std::vector<const Codes*> split_by;
+    std::vector<std::string> shown;  // of a variant, its name says what is fixed in it
+    const bool is_form = keys.front() == "form";
+    for (const std::string& key : keys) {
+      const Codes& codes = codes_.at(key);
+      if (std::ranges::all_of(places,
+                              [&](std::size_t place) { return codes[place] == codes[places.front()]; }))
+        continue;
+      split_by.push_back(&codes);
+      if (contains(swept_dials(), key) || key == "iterations" || (is_form && contains(fixed_columns, key)))
+        shown.push_back(key);
+    }
+    if (!more.empty()) split_by.push_back(&more);
+    for (const Places& part : grouped(split_by, places)) {
+      if (part.size() < least_values || values_of(rows_, part, dial) < part.size()) continue;
+      taken_.insert(part.begin(), part.end());
+      found_.push_back(named(dial, shown, part));
+    }
+  }
+
+  [[nodiscard]] Sweep named(const std::string& dial, const std::vector<std::string>& shown,
+                            const Places& places) const {
+    const std::size_t first = places.front();
+    Sweep sweep{.experiment = rows_.text(first, "experiment"),
+                .family = rows_.text(first, "family"),
+                .dial = dial,
+                .places = places};
+    for (const char* column : {"family", "form", "curve", "variant"})
+      if (const std::string& common = rows_.text(first, column);
+          !common.empty() &&
+          std::ranges::all_of(places, [&](std::size_t place) { return rows_.text(place, column) == common; }))
+        sweep.kernel = common;
+    sweep.name = sweep.kernel;
+    for (const std::string& column : shown)
+      if (const Cell cell = rows_.cell(first, column); !cell.is_empty)
+        sweep.name += ", " + column + " " + (holds_words(column) ? cell.text : text("%g", cell.number));
+    return sweep;
+  }
+
+  static bool contains(const std::vector<std::string>& names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  }
+
+  const Rows& rows_;
+  std::map<std::string, Codes, std::less<>> codes_;  ///< by column
+  std::set<std::size_t> taken_;                      ///< places that a sweep of the dial at hand has
+  std::vector<Sweep> found_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& swept_dials() {
+  static const std::vector<std::string> dials{"dynamic_smem_bytes",
+                                              "register_cap",
+                                              "block_size",
+                                              "grid_size",
+                                              "live_values",
+                                              "barriers",
+                                              "cluster_size",
+                                              "carveout_percent",
+                                              "working_set_bytes",
+                                              "stages",
+                                              "ilp",
+                                              "fma_per_load",
+                                              "bank_conflict",
+                                              "lanes_apart",
+                                              "divergent_warps",
+                                              "tile_width"};
+  return dials;
+}
+
+std::vector<Sweep> find_sweeps(const Rows& rows) { return SweepSearch(rows).run(); }
+
+}  // namespace occbench::findings
