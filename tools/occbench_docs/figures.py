@@ -196,7 +196,7 @@ def keeps_the_aims(row: list[str]) -> bool:
 
 READS = [f"read-f32-{width}B-ilp{ilp}" for width in (4, 8, 16) for ilp in (1, 2, 4, 8)]
 ANY_READ = best("latency_hiding", f"variant in {READS}")
-FMA2, FMA3 = "fma_chain.two-operand-ilp1", "fma_chain.three-operand-ilp1"
+FMA2 = "fma_chain.two-operand-ilp1"
 WIDE = "family == 'stream' and variant == 'read-f32-16B-ilp{}'"
 REGISTERS = "registers.register_pressure.{}.b512"
 ONE_WARP = best("bulk_copy", "family == 'bulk_copy' and warps_per_sm == 1")

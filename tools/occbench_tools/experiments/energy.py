@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-WORTH_A_WORD = 0.05  # of the energy: so much a launch's moved in three runs on one H100
-MOST_OF_LIMIT = 1.05  # runs from before the harness waited for the board to keep to it
-
-
 def per_joule(rows: pd.DataFrame) -> pd.Series:
     """Experiment energy: work (byte, flop or operation) per joule of the board; NaN if not measured."""
     work = [row[WORK[row["throughput_unit"]]] for _, row in rows.iterrows()]
