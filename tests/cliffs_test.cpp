@@ -67,6 +67,12 @@ TEST(Sweeps, RowsOfOneDialAndOthersThatDiffer) {
   }
 }
 
+TEST(Sweeps, DialsAreThoseOfTheSchema) {
+  EXPECT_EQ(swept_dials().size(), 16u);
+  EXPECT_EQ(swept_dials()[10], "ilp");  // in file order behind those that are looked for first
+  EXPECT_EQ(swept_dials().back(), "tile_width");
+}
+
 TEST(Cliffs, ADropForPeople) {
   EXPECT_EQ(drop_words(-12.007, none, none), "gain x 13");
   EXPECT_EQ(drop_words(-1.31, -1.4, -1.2), "gain x 2.31 (2.2 to 2.4)");

@@ -2,7 +2,6 @@
 #include "benchmarks/report/findings/columns.hpp"
 
 #include <algorithm>
-#include <array>
 #include <case_columns.hpp>
 #include <nlohmann/json.hpp>
 
@@ -17,11 +16,11 @@ const std::vector<ColumnFacts>& all_columns() {
       ColumnFacts facts{.name = column.at("name"),
                         .role = column.value("role", ""),
                         .words = column.value("words", ""),
-                        .holds_words = column.at("type") == "string"};
+                        .holds_words = column.at("type") == "string",
+                        .is_compiled = column.value("compiled", false)};
       // A kernel has the width of its tiles compiled in or takes it at run time.
-      facts.is_of_kernel =
-          !facts.name.starts_with("register_") &&
-          (column.value("compiled", false) || facts.role == "fixed" || facts.name == "tile_width");
+      facts.is_of_kernel = !facts.name.starts_with("register_") &&
+                           (facts.is_compiled || facts.role == "fixed" || facts.name == "tile_width");
       all.push_back(std::move(facts));
     }
     return all;
@@ -41,21 +40,24 @@ bool holds_words(std::string_view column) {
   return facts != nullptr && facts->holds_words;
 }
 
+std::vector<std::string> columns_of(std::initializer_list<std::string_view> roles,
+                                    std::vector<std::string> first, const std::vector<std::string>& last) {
+  const auto has = [](const auto& names, const auto& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  for (const ColumnFacts& column : all_columns())
+    if (has(roles, column.role) && !has(first, column.name) && !has(last, column.name))
+      first.push_back(column.name);
+  first.insert(first.end(), last.begin(), last.end());
+  return first;
+}
+
 const std::vector<std::string>& asked_columns() {
-  static const std::vector<std::string> columns = [] {
-    std::vector<std::string> first{"form",         "block_size",        "register_route",
-                                   "register_cap", "carveout_percent",  "cluster_size",
-                                   "tile_width",   "working_set_bytes", "stages"};
-    const std::array<std::string, 2> last{"barriers", "asked_block_s"};
-    for (const ColumnFacts& column : all_columns()) {
-      const bool is_asked = !column.role.empty() && column.role != "sweep";
-      if (is_asked && std::ranges::find(first, column.name) == first.end() &&
-          std::ranges::find(last, column.name) == last.end())
-        first.push_back(column.name);
-    }
-    first.insert(first.end(), last.begin(), last.end());
-    return first;
-  }();
+  static const std::vector<std::string> columns =
+      columns_of({"dial", "fixed", "curve"},
+                 {"form", "block_size", "register_route", "register_cap", "carveout_percent", "cluster_size",
+                  "tile_width", "working_set_bytes", "stages"},
+                 {"barriers", "asked_block_s"});
   return columns;
 }
 

@@ -2,7 +2,6 @@
 #include "benchmarks/report/findings/sweeps.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "benchmarks/report/findings/columns.hpp"
 #include "benchmarks/report/format.hpp"
 
 namespace occbench::findings {
@@ -19,12 +19,17 @@ namespace {
 constexpr std::size_t least_values = 3;
 
 /// What has to be the same along a sweep, besides the dials.
-const std::vector<std::string> fixed_columns{"bytes_per_access", "data_type", "register_route",
-                                             "bytes_in_flight", "idle_values"};
-/// These dials are compiled into a kernel, so that a sweep of them goes through several kernels of one form.
-constexpr std::array<std::string_view, 10> compiled_dials{
-    "barriers", "bank_conflict", "divergent_warps", "fma_per_load",      "ilp",
-    "stages",   "lanes_apart",   "live_values",     "working_set_bytes", "register_cap"};
+const std::vector<std::string>& fixed_columns() {
+  static const std::vector<std::string> columns = columns_of({"fixed"}, {}, {"idle_values"});
+  return columns;
+}
+
+/// A sweep of a dial that is compiled into a kernel goes through several kernels of one form.
+bool is_compiled(const std::string& dial) {
+  const ColumnFacts* facts = facts_of(dial);
+  return facts != nullptr && facts->is_compiled;
+}
+
 /// Grids are sized to the blocks that an SM holds, iterations to the time that a launch takes: both follow
 /// from any other dial, and make a sweep of the grid only where the iterations stay.
 const std::vector<std::string> of_grids{"iterations", "blocks_per_sm"};
@@ -64,7 +69,7 @@ Cell cell_of(double value) {
 class SweepSearch {
  public:
   explicit SweepSearch(const Rows& rows) : rows_(rows) {
-    for (const auto* names : {&swept_dials(), &fixed_columns, &of_grids})
+    for (const auto* names : {&swept_dials(), &fixed_columns(), &of_grids})
       for (const std::string& name : *names) add(name);
     for (const char* name : {"experiment", "family", "variant", "form"}) add(name);
     std::vector<Cell> whole;
@@ -113,11 +118,10 @@ class SweepSearch {
   /// Of one experiment and family: first without what may follow the dial, then of the other rows with it.
   void sweep_along(const std::string& dial, Places places) {
     taken_.clear();
-    const bool is_compiled = std::ranges::find(compiled_dials, dial) != compiled_dials.end();
-    std::vector<std::string> keys{is_compiled ? "form" : "variant"};
+    std::vector<std::string> keys{is_compiled(dial) ? "form" : "variant"};
     for (const std::string& other : swept_dials())
       if (other != dial && other != "grid_size") keys.push_back(other);
-    keys.insert(keys.end(), fixed_columns.begin(), fixed_columns.end());
+    keys.insert(keys.end(), fixed_columns().begin(), fixed_columns().end());
     if (dial == "grid_size")
       keys.insert(keys.end(), of_grids.begin(), of_grids.end());
     else
@@ -151,7 +155,7 @@ class SweepSearch {
                               [&](std::size_t place) { return codes[place] == codes[places.front()]; }))
         continue;
       split_by.push_back(&codes);
-      if (contains(swept_dials(), key) || key == "iterations" || (is_form && contains(fixed_columns, key)))
+      if (contains(swept_dials(), key) || key == "iterations" || (is_form && contains(fixed_columns(), key)))
         shown.push_back(key);
     }
     if (!more.empty()) split_by.push_back(&more);
@@ -194,22 +198,11 @@ class SweepSearch {
 }  // namespace
 
 const std::vector<std::string>& swept_dials() {
-  static const std::vector<std::string> dials{"dynamic_smem_bytes",
-                                              "register_cap",
-                                              "block_size",
-                                              "grid_size",
-                                              "live_values",
-                                              "barriers",
-                                              "cluster_size",
-                                              "carveout_percent",
-                                              "working_set_bytes",
-                                              "stages",
-                                              "ilp",
-                                              "fma_per_load",
-                                              "bank_conflict",
-                                              "lanes_apart",
-                                              "divergent_warps",
-                                              "tile_width"};
+  static const std::vector<std::string> dials =
+      columns_of({"dial", "sweep"},
+                 {"dynamic_smem_bytes", "register_cap", "block_size", "grid_size", "live_values", "barriers",
+                  "cluster_size", "carveout_percent", "working_set_bytes", "stages"},
+                 {"tile_width"});
   return dials;
 }
 
