@@ -68,7 +68,7 @@ TEST(Sweeps, RowsOfOneDialAndOthersThatDiffer) {
 }
 
 TEST(Sweeps, DialsAreThoseOfTheSchema) {
-  EXPECT_EQ(swept_dials().size(), 16u);
+  EXPECT_EQ(swept_dials().size(), 17u);
   EXPECT_EQ(swept_dials()[10], "ilp");  // in file order behind those that are looked for first
   EXPECT_EQ(swept_dials().back(), "tile_width");
 }
