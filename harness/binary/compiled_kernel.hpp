@@ -2,6 +2,7 @@
 // A kernel read from machine code.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

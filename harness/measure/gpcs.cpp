@@ -2,6 +2,7 @@
 #include "harness/measure/gpcs.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <numeric>

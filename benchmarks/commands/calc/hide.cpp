@@ -2,6 +2,7 @@
 #include "benchmarks/commands/calc/hide.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <string>
 

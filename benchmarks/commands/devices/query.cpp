@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/devices/query.hpp"
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <vector>
 
