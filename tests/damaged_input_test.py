@@ -294,6 +294,11 @@ class DamagedInput(unittest.TestCase):
             done = run("calc", self.file("blanks.gz", blanks), "--device", "h200")
             self.refused(done, "unpacks to more than 100 times its size")
 
+    def test_a_line_full_of_colours_takes_no_longer_than_another(self) -> None:
+        coloured = self.file("log", log_of("_Z1gi") + b"\x1b[m" * (3 << 20))
+        done = run("calc", coloured, "--block-size", "256", "--format", "csv")
+        self.assertEqual((done.returncode, [row["kernel"] for row in rows(done)]), (0, ["g(int)"]))
+
     def test_a_name_that_would_become_long(self) -> None:
         bombs = [doubling(n) for n in (20, 30, 35)]
         bombs.append("_Z1fIJiiiiiiiiiiEEvDp1PIDp1PIDp1PIDp1PIDp1PIDp1PIDp1PIDp1PIDp1PIDpT_EEEEEEEEE")

@@ -23,19 +23,27 @@ void append_utf8(std::string& text, char32_t c) {
   }
 }
 
-/// Removes CSI (colours, GitLab's "ESC[0K") and OSC (links), which BEL or ESC \\ ends.
-void remove_escapes(std::string& line) {
-  for (std::size_t at = 0; (at = line.find('\x1b', at)) != line.npos;) {
-    std::size_t end = at + 2;
-    if (line.compare(at + 1, 1, "[") == 0) {
-      while (end < line.size() && (line[end] < '@' || line[end] > '~')) ++end;
-      ++end;
-    } else if (line.compare(at + 1, 1, "]") == 0) {
-      end = line.find_first_of("\x07\x1b", end);
-      if (end != line.npos) end += line[end] == '\x1b' ? 2 : 1;
-    }
-    line.erase(at, std::min(end, line.size()) - at);
+/// Behind CSI (colours, GitLab's "ESC[0K") or OSC (links), which BEL or ESC \\ ends.
+std::size_t end_of_escape(std::string_view line, std::size_t at) {
+  std::size_t end = at + 2;
+  if (line.substr(at + 1).starts_with('[')) {
+    while (end < line.size() && (line[end] < '@' || line[end] > '~')) ++end;
+    ++end;
+  } else if (line.substr(at + 1).starts_with(']')) {
+    end = line.find_first_of("\x07\x1b", end);
+    if (end != line.npos) end += line[end] == '\x1b' ? 2 : 1;
   }
+  return std::min(end, line.size());
+}
+
+std::string without_escapes(std::string_view line) {
+  std::string kept;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t escape = std::min(line.find('\x1b', at), line.size());
+    kept += line.substr(at, escape - at);
+    at = escape < line.size() ? end_of_escape(line, escape) : escape;
+  }
+  return kept;
 }
 
 /// The length of what has this shape at the beginning; 0 if it differs. In a shape, d is a digit and
@@ -97,9 +105,9 @@ std::string Utf16::decode(std::string_view bytes) {
   return text;
 }
 
-std::string plain_line(std::string line) {
-  remove_escapes(line);
-  std::string_view text = line;
+std::string plain_line(std::string_view printed) {
+  std::string line = without_escapes(printed);
+  const std::string_view text = line;
   const std::size_t length = prefix_length(text);
   if (length > 0) return line.substr(length);
   // `gh run view --log` has job and step before it, each with a tab.

@@ -24,6 +24,6 @@ class Utf16 {
 
 /// The line without colours and links of a terminal, and without what CI puts before each line (GitHub,
 /// GitLab, Jenkins, Docker): a timestamp, or a step and its seconds.
-[[nodiscard]] std::string plain_line(std::string line);
+[[nodiscard]] std::string plain_line(std::string_view printed);
 
 }  // namespace occbench::binary
