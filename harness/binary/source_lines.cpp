@@ -144,7 +144,7 @@ class LineTable::Reader {
       if (opcode >= opcode_base_) {
         const unsigned step = opcode - opcode_base_;
         advance(step / line_range_);
-        row_.line += line_base_ + static_cast<int>(step % line_range_);
+        add_lines(line_base_ + static_cast<int>(step % line_range_));
         rows_.push_back(row_);
       } else if (opcode == 0) {
         read_extended(unit, start);
@@ -162,9 +162,7 @@ class LineTable::Reader {
       case advance_pc:
         return advance(unit.unsigned_leb());
       case advance_line:
-        row_.line = static_cast<std::int64_t>(static_cast<std::uint64_t>(row_.line) +
-                                              static_cast<std::uint64_t>(unit.signed_leb()));
-        return;
+        return add_lines(unit.signed_leb());
       case set_file:
         row_.file = static_cast<std::uint32_t>(unit.unsigned_leb());
         return;
@@ -186,6 +184,7 @@ class LineTable::Reader {
     if (size == 0) return;
     switch (operation.number<unsigned char>()) {
       case end_sequence:
+        resolve_callers();
         if (symbol_ && !rows_.empty()) table_.functions_[*symbol_] = {std::move(rows_), first_file_};
         return begin_function();
       case set_address:
@@ -206,7 +205,22 @@ class LineTable::Reader {
     symbol_.reset();
   }
 
+  /// Each row becomes that of the function itself: a caller stands before what is inlined into it.
+  void resolve_callers() {
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (Row& row = rows_[i]; row.caller > 0 && row.caller <= i) {
+        const Row& caller = rows_[row.caller - 1];
+        row = {.offset = row.offset, .file = caller.file, .caller = caller.caller, .line = caller.line};
+      }
+  }
+
   void advance(std::uint64_t instructions) { row_.offset += instructions * instruction_bytes_; }
+
+  /// A damaged table may go past the ends of the type.
+  void add_lines(std::int64_t lines) {
+    row_.line =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(row_.line) + static_cast<std::uint64_t>(lines));
+  }
 
   static constexpr std::size_t most_folder_bytes = 1 << 24;  // a few bytes name a long folder again
 
@@ -238,13 +252,12 @@ std::optional<SourceLine> LineTable::line_at(std::uint32_t symbol, std::uint64_t
   const std::vector<Row>& rows = found->second.rows;
   const auto after = std::ranges::upper_bound(rows, offset, {}, &Row::offset);
   if (after == rows.begin()) return std::nullopt;
-  std::size_t at = static_cast<std::size_t>(after - rows.begin()) - 1;
-  while (rows[at].caller > 0 && rows[at].caller <= at) at = rows[at].caller - 1;
-  const std::size_t file = found->second.first_file + rows[at].file - 1;
-  const bool is_known = rows[at].caller == 0 && rows[at].file > 0 && file < files_.size() &&
-                        rows[at].line > 0 && rows[at].line <= std::numeric_limits<int>::max();
+  const Row& row = *std::prev(after);
+  const std::size_t file = found->second.first_file + row.file - 1;
+  const bool is_known = row.caller == 0 && row.file > 0 && file < files_.size() && row.line > 0 &&
+                        row.line <= std::numeric_limits<int>::max();
   if (!is_known) return std::nullopt;
-  return SourceLine{files_[file], static_cast<int>(rows[at].line)};
+  return SourceLine{files_[file], static_cast<int>(row.line)};
 }
 
 std::unordered_map<std::string_view, PtxRequests> ptx_requests(const ElfFile& cubin) {

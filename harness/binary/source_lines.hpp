@@ -31,7 +31,8 @@ class LineTable {
   [[nodiscard]] std::optional<SourceLine> line_at(std::uint32_t symbol, std::uint64_t offset) const;
 
  private:
-  /// Instructions from `offset` on. `caller`: the row, from 1, of the call that was inlined; 0 for none.
+  /// Instructions from `offset` on. `caller`: the row, from 1, of the call that was inlined; 0 for none, and
+  /// of a finished function where it is known.
   struct Row {
     std::uint64_t offset = 0;
     std::uint32_t file = 0, caller = 0;
