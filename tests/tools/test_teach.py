@@ -9,6 +9,7 @@ import io
 import json
 import re
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,13 @@ def test_answers_that_are_no_number(answer: str) -> None:
     with pytest.raises(ValueError, match="is not a number") as said:
         number_of(answer)
     assert "\x1b" not in str(said.value)
+
+
+def test_a_long_answer_is_refused_at_once() -> None:
+    start = time.process_time()
+    with pytest.raises(ValueError, match="is not a number"):
+        number_of(f"1{' ' * 30_000}!")
+    assert time.process_time() - start < 1
 
 
 def test_right_wrong_and_what_was_overlooked(

@@ -38,9 +38,8 @@ COLUMNS = (
     "overlooked",
 )
 RIGHT, WRONG, OPEN, SKIPPED = "right", "wrong", "not answered", "skipped"
-# A number with an optional unit behind it, which is not read.
-NUMBER = re.compile(r"\s*([-+]?\d+(?:,\d{3})*(?:\.\d+)?|[-+]?\.\d+)\s*(?:%|x|[A-Za-z]+(?: of [0-9x ]+)?)?\s*")
-MOST_ANSWERS = 10_000  # rows of a file that are read
+# A number with an optional unit behind it, which is not read; of blanks no two in a row.
+NUMBER = re.compile(r"([-+]?\d+(?:,\d{3})*(?:\.\d+)?|[-+]?\.\d+) ?(?:%|x|[A-Za-z]+(?: of [0-9x ]+)?)?")
 
 
 class Checked(NamedTuple):
@@ -64,7 +63,7 @@ class Checked(NamedTuple):
 
 def number_of(answer: str) -> float:
     """The number of an answer. Raises ValueError in plain words."""
-    found = NUMBER.fullmatch(answer)
+    found = NUMBER.fullmatch(" ".join(answer.split()))
     if not found:
         raise ValueError(f"'{printable(answer[:40])}' is not a number")
     return float(found[1].replace(",", ""))
