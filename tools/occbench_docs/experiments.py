@@ -124,28 +124,31 @@ def families(name: str) -> str:
 def page(name: str) -> str:
     """The page of one experiment, without its marks."""
     it = experiment(name)
-    first, *others = runs()
-    rows = first.of(name)
-    found = [f"Experiment `{name}` varies `{it.dial}`. On one {first.gpu}:", numbered(first, name)]
-    if len(rows):
-        found.append(f"![{name} on one {first.gpu}](../images/{name}.svg)")
-    for run in others:
+    measured = [run for run in runs() if len(run.of(name))]
+    found = []
+    for run in measured:
         found += [f"On one {run.gpu}:", numbered(run, name)]
+        if run is runs()[0]:
+            found.append(f"![{name} on one {run.gpu}](../images/{name}.svg)")
     kernels = families(name)
     onward = "\n".join(f"- [{other}]({other}.md): {experiment(other).question}" for other in it.next)
     return "\n\n".join(
         [
             f"# {it.question}",
-            *found,
+            f"Experiment `{name}` varies `{it.dial}`. "
+            + ("\n\n".join(found) or "No committed run has it yet."),
             *(["## Why does it matter?", it.why] if it.why else []),
             "## What is expected?",
             it.expected,
             *([f"Source: {it.source}."] if it.source else []),
             "## How do I run it?",
             f"```console\n$ occbench run --experiment {name}\n"
-            f"$ occbench explain {name}   # prints the sentences above\n```",
-            f"The committed run, preset `{first.env['preset']}`, has {len(rows)} valid cases. "
-            f"The experiment is `{it.path.relative_to(ROOT)}`"
+            f"$ occbench explain {name}{'   # prints the sentences above' if measured else ''}\n```",
+            "".join(
+                f"The committed run, preset `{run.env['preset']}`, has {len(run.of(name))} valid cases. "
+                for run in measured[:1]
+            )
+            + f"The experiment is `{it.path.relative_to(ROOT)}`"
             + (f", and its kernels are in {kernels}." if kernels else "."),
             *(["## Related experiments", onward] if onward else []),
         ]
