@@ -40,11 +40,8 @@ std::string of_loads_in_flight(double ilp, double share, const std::vector<Need>
   double inner = 0;
   for (std::size_t i = 1; i + 1 < needs.size(); ++i) inner = std::max(inner, needs[i].warps);
   if (needs.size() > 2 && inner > std::max(first.warps, last.warps))
-    return text(
-               "kernels of %g FMAs per load need most warps: %.0f for %g %% of the roof; %.0f with %g FMAs, "
-               "%.0f "
-               "with %g (",
-               peak.fmas, peak.warps, share, first.warps, first.fmas, last.warps, last.fmas) +
+    return text("%g %% of the roof takes %.0f warps at %g FMAs per load, only %.0f at %g and %.0f at %g (",
+                share, peak.warps, peak.fmas, first.warps, first.fmas, last.warps, last.fmas) +
            loads + ")";
   return "no cusp with " + loads + text(": %g %% of the roof takes ", share) +
          many(std::round(first.warps), "warp") + " at " + many(first.fmas, "FMA") +

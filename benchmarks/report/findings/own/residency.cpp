@@ -145,9 +145,9 @@ Sentences same_occupancy(const View& v) {
                     (is_one ? "" : " (by " + price.route + ")"));
     named.push_back(price.row);
   }
-  worth.insert(worth.begin(), {"at the same occupancy and L1 size, getting there " +
-                                   (is_one ? "by " + prices[0].route : std::string("by the worst route")) +
-                                   " costs " + listed(words),
+  worth.insert(worth.begin(), {"reaching the same occupancy by " +
+                                   (is_one ? prices[0].route : std::string("the worst route")) + " costs " +
+                                   listed(words) + " (same L1 size)",
                                named});
   return worth;
 }

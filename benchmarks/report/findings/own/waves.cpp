@@ -88,9 +88,8 @@ Sentences waves(const View& v) {
       };
       const std::size_t worst = *std::ranges::max_element(part, {}, off);
       clauses.emplace_back(
-          text("with 1 block per SM a partial wave takes as long as a whole one, to within %.1f %% (%.2f "
-               "waves)",
-               100 * off(worst), v.number(worst, "waves")),
+          text("with 1 block per SM a partial wave takes as long as a whole one, to within %.1f %%",
+               100 * off(worst)),
           Places{worst});
     } else if (const auto found = teeth(v, part); !found.empty()) {
       const auto [low, high] = std::ranges::minmax(found);
