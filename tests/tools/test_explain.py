@@ -287,6 +287,7 @@ def test_what_the_program_wrote_is_shown(run: Path, tmp_path: Path, monkeypatch:
         schema_version=NEWEST_SCHEMA,
         cases=dict(bytes=len(content), crc32=f"{zlib.crc32(content):08x}"),
         experiments=dict(registers=dict(effect=0.1, findings=[finding])),
+        cliffs=[],
     )
     (folder / "findings.json").write_text(json.dumps(document))
     monkeypatch.setattr(occbench_tools.findings, "occbench", lambda: None)

@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     made = page_parser("teach", "The course text's chapter on occupancy as a lab: predict, run, check.")
     made.epilog = (
-        "Examples\n  occbench teach --device model:t4 --check answers.csv\n"
+        "Example\n  occbench teach --device model:t4 --check answers.csv\n"
         "  occbench teach results/nvidia-h200/* --output lessons.html\n"
         "  occbench teach --check a.csv --check b.csv --export class.csv results/lab/t4\n"
         "  occbench teach --device t4 --sheet lab.ipynb"
