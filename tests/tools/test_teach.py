@@ -182,7 +182,12 @@ def test_an_interrupted_lab_resumes(
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"a,b\n1,2\n", "no column answer"), (b"\xff\xfe", "utf-8"), (b'lesson,answer\n"x', "end of data")],
+    [
+        (b"a,b\n1,2\n", "no column answer"),
+        (b"\xff\xfe", "utf-8"),
+        (b'lesson,answer\n"x', "end of data"),
+        (b"student,lesson,answer\nann,tiles,1\nbob,tiles,2\n", "answers of ann and of bob"),
+    ],
 )
 def test_files_that_hold_no_answers(
     content: bytes, words: str, calculator: Calculator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -194,6 +199,18 @@ def test_files_that_hold_no_answers(
     assert words in told and told.count("\n") == 1
     assert teach_main(calculator, H200, "--check", tmp_path) == 4
     assert capsys.readouterr().err == f"occbench teach: {tmp_path}: Is a directory\n"
+
+
+def test_answers_are_not_replaced_by_verdicts(
+    calculator: Calculator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("lesson,answer\ntiles,1\n" + "nope,1\n" * 1000)
+    with pytest.raises(SystemExit, match="2"):
+        teach_main(calculator, H200, "--check", file, "--export", tmp_path / "." / "a.csv")
+    assert "--export would replace" in capsys.readouterr().err
+    assert teach_main(calculator, H200, "--check", file) == 0
+    assert capsys.readouterr().err.count("\n") == 2  # the first row of no lesson, and how many more
 
 
 def test_a_device_that_there_is_not(

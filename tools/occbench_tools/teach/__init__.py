@@ -155,6 +155,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = made.parse_args(arguments)
     if options.export and not options.check:
         made.error("--export needs --check")
+    if options.export and options.export.resolve() in [path.resolve() for path in options.check]:
+        made.error("--export would replace a file of answers: name another file")
     if options.sheet and (options.check or options.output):
         made.error("--sheet writes one file of its own: without --check and --output")
     calculator = Calculator(options.occbench)

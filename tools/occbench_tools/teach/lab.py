@@ -132,14 +132,20 @@ class Answers:
             if missing:
                 raise Refused(4, f"{path}: no column {min(missing)}; a file of answers has lesson,answer")
             known = {lesson.id for lesson in LESSONS}
+            unknown: list[str] = []
             for row in rows:
                 lesson = (row["lesson"] or "").strip()
                 if lesson in known:
+                    student = (row.get("student") or "").strip() or answers.student
+                    if answers.by_lesson and student != answers.student:
+                        raise Refused(4, f"{path}: holds answers of {answers.student} and of {student}")
                     answers.by_lesson[lesson] = (row["answer"] or "").strip()
-                    answers.student = (row.get("student") or "").strip() or answers.student
+                    answers.student = student
                     answers.device = (row.get("device") or "").strip() or answers.device
                 elif lesson:
-                    answers.notes.append(f"{path}:{rows.line_num}: there is no lesson '{lesson[:40]}'")
+                    unknown.append(f"{path}:{rows.line_num}: there is no lesson '{lesson[:40]}'")
+            more = [f"{path}: {len(unknown) - 1:,} more rows of no lesson"] if len(unknown) > 1 else []
+            answers.notes = unknown[:1] + more
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise Refused(4, f"{path}: {getattr(error, 'strerror', None) or error}") from error
         return answers
