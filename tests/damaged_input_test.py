@@ -294,6 +294,15 @@ class DamagedInput(unittest.TestCase):
             done = run("calc", self.file("blanks.gz", blanks), "--device", "h200")
             self.refused(done, "unpacks to more than 100 times its size")
 
+    def test_samples_that_unpack_to_far_more(self) -> None:
+        folder = self.folder / "run"
+        run("run", "--device", "model:t4", "--experiment", "waves", "--output", folder)
+        header, *_ = (folder / "samples.csv").read_bytes().partition(b"\n")
+        (folder / "samples.csv").unlink()
+        row = b",".join([b"1"] * (header.count(b",") + 1)) + b"\n"
+        (folder / "samples.csv.gz").write_bytes(gzip.compress(header + b"\n" + row * (1 << 21), 9))
+        self.refused(run("findings", folder), "samples.csv.gz: unpacks to more than 100 times its size")
+
     def test_a_line_full_of_colours_takes_no_longer_than_another(self) -> None:
         coloured = self.file("log", log_of("_Z1gi") + b"\x1b[m" * (3 << 20))
         done = run("calc", coloured, "--block-size", "256", "--format", "csv")

@@ -37,11 +37,11 @@ constexpr std::size_t longest_text = std::size_t{256}
 /// A file or pipe, decompressed, in UTF-8 and without a byte-order mark.
 class Content {
  public:
-  Content(const Descriptor& file, const std::string& source) : source_(source), file_(file, source) {
+  Content(const Descriptor& file, const std::string& source) : file_(file, source) {
     begin_.resize(4096);
     std::size_t size = 0;
     while (size < begin_.size()) {
-      const std::size_t got = from_file(begin_.data() + size, begin_.size() - size);
+      const std::size_t got = file_.read(begin_.data() + size, begin_.size() - size);
       if (got == 0) break;
       size += got;
     }
@@ -57,7 +57,7 @@ class Content {
   [[nodiscard]] std::string_view begin() const { return begin_; }
 
   std::size_t read(char* buffer, std::size_t size) {
-    if (at_ == begin_.size()) return utf16_ ? converted(buffer, size) : from_file(buffer, size);
+    if (at_ == begin_.size()) return utf16_ ? converted(buffer, size) : file_.read(buffer, size);
     const std::size_t part = std::min(size, begin_.size() - at_);
     std::memcpy(buffer, begin_.data() + at_, part);
     at_ += part;
@@ -69,7 +69,7 @@ class Content {
   std::size_t converted(char* buffer, std::size_t size) {
     std::string units(size / 2, '\0'), text;
     while (text.empty()) {
-      const std::size_t got = from_file(units.data(), units.size());
+      const std::size_t got = file_.read(units.data(), units.size());
       if (got == 0) return 0;
       text = utf16_->decode(std::string_view(units).substr(0, got));
     }
@@ -77,22 +77,10 @@ class Content {
     return text.size();
   }
 
-  /// Logs and traces compress by 10 to 50 times. A higher ratio would take minutes for a small file.
-  std::size_t from_file(char* buffer, std::size_t size) {
-    constexpr std::uint64_t some = std::uint64_t{16} << 20, times = 100;
-    const std::size_t got = file_.read(buffer, size);
-    unpacked_bytes_ += got;
-    if (file_.is_packed() && unpacked_bytes_ > some + times * file_.packed_bytes())
-      throw UserError(Exit::file, source_ + ": unpacks to more than 100 times its size; unpack it first");
-    return got;
-  }
-
-  const std::string& source_;
   UnpackedFile file_;
   std::optional<Utf16> utf16_;
   std::string begin_;
   std::size_t at_ = 0;
-  std::uint64_t unpacked_bytes_ = 0;
 };
 
 void each_line(const std::string& text, const auto& read) {

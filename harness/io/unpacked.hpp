@@ -21,11 +21,9 @@ class UnpackedFile {
   ~UnpackedFile();
 
   /// Reads up to `size` decompressed bytes; returns their number, 0 at the end of the file's last member.
-  /// Throws UserError(Exit::file) if reading fails or the file is truncated or damaged.
+  /// Throws UserError(Exit::file) if reading fails, or the file is truncated, damaged or far larger unpacked.
   std::size_t read(char* buffer, std::size_t size);
   [[nodiscard]] bool is_packed() const { return is_packed_; }
-  /// Compressed bytes read so far.
-  [[nodiscard]] std::uint64_t packed_bytes() const { return packed_bytes_; }
 
  private:
   [[noreturn]] void refuse(const std::string& why) const;
@@ -37,7 +35,7 @@ class UnpackedFile {
   std::string input_;
   z_stream stream_{};
   bool is_packed_ = false, member_has_ended_ = false;
-  std::uint64_t packed_bytes_ = 0;
+  std::uint64_t packed_bytes_ = 0, unpacked_bytes_ = 0;  ///< read so far
 };
 
 }  // namespace occbench
