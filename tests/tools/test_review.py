@@ -48,9 +48,11 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("scratch")
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.invalid", "-c", "init.defaultBranch=main"]
     subprocess.run([*git, "init", "-q"], cwd=folder, check=True)
+    (folder / "part").mkdir()
+    (folder / "part/CMakeLists.txt").touch()
     for text in (CLEAN, CAPPED + BOUND):
         (folder / "k.cu").write_text(text)
-        subprocess.run([*git, "add", "k.cu"], cwd=folder, check=True)
+        subprocess.run([*git, "add", "k.cu", "part"], cwd=folder, check=True)
         subprocess.run([*git, "commit", "-q", "-m", "change"], cwd=folder, check=True)
     subprocess.run(BUILD.split(), cwd=folder, check=True)
     return folder
@@ -130,11 +132,29 @@ def test_a_regression_is_annotated_at_its_line(run: Run, tmp_path: Path) -> None
         (["--build", "exit 3"], 4, "the build ended with 3"),
         (["--fail-on", "nope>0"], 2, "no column 'nope'"),
         (["--file", "gone.cubin"], 4, "gone.cubin"),
+        (["--base", "HEAD", "--file", "/k.cubin"], 2, "with --base it is relative"),
+        (["--base=--force"], 4, "git cannot check out '--force'"),
     ],
 )
 def test_exit_codes(run: Run, changed: list[str], code: int, complaint: str) -> None:
     done = run(CHECK, "--build", BUILD, "--file", "k.cubin", *changed)
     assert done.returncode == code and complaint in done.stderr and not done.stdout
+
+
+@needs_tools
+def test_a_file_that_cannot_be_written_is_one_line(run: Run) -> None:
+    words = (CHECK, "--build", "true", "--file", "k.cubin", "--sarif")
+    done = run(*words, "missing/x")
+    assert (done.returncode, done.stderr.splitlines()[1:]) == (4, [])
+    assert run(*words, "", GITHUB_STEP_SUMMARY="/dev/full").returncode == 4
+    assert run(*words, "").returncode == 0
+
+
+@needs_tools
+def test_a_part_of_a_repository_is_built_in_both_commits(run: Run, repository: Path) -> None:
+    build = f"ls CMakeLists.txt >&2; cp {repository}/k.cubin ."
+    words = f"cd part && {CHECK} --build '{build}' --file k.cubin --base HEAD"
+    assert run("bash", "-c", words).returncode == 0
 
 
 @needs_tools
