@@ -37,12 +37,12 @@ void Counters::begin(void* library, int device) {
   releasing = this;
   activity::release_at_end([] { releasing.load()->release(); });
   const std::lock_guard lock(ending_);
-  is_on_ = true;
   thread_.emplace([this] { sample(); }, pause);
+  is_on_ = true;
 }
 
-/// In the thread: one window.
-void Counters::sample() {
+/// In the thread: one window. What it threw would end the program.
+void Counters::sample() noexcept try {
   if (!is_on()) return;
   const activity::Calling calling;
   std::string error;
@@ -66,6 +66,8 @@ void Counters::sample() {
   notes_.push_back((windows_sampled_ > 0 ? "no more counters: " : "no counters: ") + error);
   is_on_ = false;
   has_failed_ = true;
+} catch (...) {
+  is_on_ = false;
 }
 
 void Counters::join(bool is_last) {

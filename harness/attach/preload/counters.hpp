@@ -44,7 +44,7 @@ class Counters {
 
  private:
   static void release_at_exit();
-  void sample();
+  void sample() noexcept;
   void write(const PmWindow& window);
 
   Journal& journal_;
