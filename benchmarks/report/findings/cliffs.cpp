@@ -320,13 +320,15 @@ class Finder {
   [[nodiscard]] double l1_bytes_of(std::size_t row) const {
     try {
       const std::string cc = environment_.at("gpu").at("compute_capability").get<std::string>();
-      const auto bytes = [&](const char* column) {
-        return static_cast<std::size_t>(std::max(0.0, number(row, column)));  // 0 of NaN
+      const auto whole = [&](const char* column) {
+        const double value = number(row, column);
+        return value >= 0 && value <= std::numeric_limits<int>::max() ? static_cast<int>(value) : 0;
       };
       theory::SmLimits sm = theory::find_device("cc" + cc).sm;
-      theory::Footprint footprint{.block_size = static_cast<int>(number(row, "block_size")),
-                                  .static_smem_bytes = bytes("static_smem_bytes"),
-                                  .dynamic_smem_bytes = bytes("dynamic_smem_bytes")};
+      theory::Footprint footprint{
+          .block_size = whole("block_size"),
+          .static_smem_bytes = static_cast<std::size_t>(whole("static_smem_bytes")),
+          .dynamic_smem_bytes = static_cast<std::size_t>(whole("dynamic_smem_bytes"))};
       if (const double percent = number(row, "carveout_percent"); percent >= 0 && percent <= 100)
         footprint.carveout_percent = static_cast<int>(percent);
       return static_cast<double>(theory::l1_bytes(sm, footprint));
