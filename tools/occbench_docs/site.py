@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from occbench_tools.screen import UNIT
+
 from occbench_docs import ROOT
 from occbench_docs.experiments import CATEGORIES, sources
 from occbench_docs.marks import without_marks
@@ -19,7 +21,6 @@ from occbench_docs.program import binary
 # The license is in each file, not on each page.
 SPDX = re.compile(r"^<!-- SPDX.*-->\n", re.MULTILINE)
 CODE = re.compile(r"(<pre.*?</pre>|<code.*?</code>|<[^>]+>)", re.DOTALL)
-UNIT = re.compile(r"(?<=\d) (?=(?:%|x|B|KiB|KB|GB/s|TFLOP/s|us|ms|s|GHz|W)(?!\w))")
 LONG = 30  # letters of a name without a space, from which a table gives it several lines
 TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 LONG_CODE = re.compile(rf"<code>([^<\s]{{{LONG},}})</code>")

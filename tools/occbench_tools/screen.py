@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import textwrap
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from occbench_tools.escape import printable
 
 LINES = 23  # most that a command says without --verbose: a terminal of 24 rows still shows the first
+UNIT = re.compile(r"(?<=\d) (?=(?:%|x|B|KiB|KB|GB/s|TFLOP/s|us|ms|s|GHz|W)(?!\w))")  # after its number
 NARROWEST = 60  # columns; a terminal that has fewer breaks the lines itself
 
 
@@ -28,11 +30,16 @@ def elided(name: str, room: int) -> str:
     return f"{name[:head]}...{name[len(name) - (room - 3 - head) :]}"
 
 
+def filled(text: str, width: int, **indents: str) -> str:
+    """Lines of whole words, a number never without its unit."""
+    text = UNIT.sub("\N{NO-BREAK SPACE}", text)
+    return textwrap.fill(text, width, break_on_hyphens=False, **indents).replace("\N{NO-BREAK SPACE}", " ")
+
+
 def wrapped(text: str, width: int) -> list[str]:
-    """Lines of whole words, a figure never without its %; a word that no line holds is elided."""
+    """The lines of filled(); a word that no line holds is elided."""
     words = " ".join(elided(word, width) for word in printable(text).split())
-    lines = textwrap.wrap(words.replace(" %", "\N{NO-BREAK SPACE}%"), width, break_on_hyphens=False)
-    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+    return filled(words, width).splitlines()
 
 
 def joined(parts: list[str], width: int) -> str:

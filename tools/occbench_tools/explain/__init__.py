@@ -29,6 +29,7 @@ from occbench_tools.explain.program import ask_program, findings_of
 from occbench_tools.findings import Sentences, of_json
 from occbench_tools.folder import read_folder as read_whole
 from occbench_tools.lines import complain, reason
+from occbench_tools.screen import filled
 
 WIDTH = 80
 
@@ -150,16 +151,8 @@ def of_program(folder: Path, most: int | None, form: str) -> str:
 
 def paragraph(words: str) -> str:
     """One sentence, indented and wrapped."""
-    return (
-        textwrap.fill(
-            printable(words.replace("`", "")),
-            WIDTH,
-            initial_indent="  ",
-            subsequent_indent="    ",
-            break_on_hyphens=False,
-        )
-        + "\n"
-    )
+    words = printable(words.replace("`", ""))
+    return filled(words, WIDTH, initial_indent="  ", subsequent_indent="    ") + "\n"
 
 
 def chosen(words: list[str]) -> tuple[Path | None, list[str]]:

@@ -184,7 +184,7 @@ LESSONS = (
         ),
         ask=(
             "Each thread runs one chain of dependent FMAs. How many warps per SM reach 90 % of the best "
-            "throughput? (the fewest of the sweep, a multiple of 4)"
+            "throughput? (the fewest tried, a multiple of 4)"
         ),
         unit="warps",
         figures=answers.fma_warps,
@@ -211,7 +211,7 @@ LESSONS = (
         claim="While a warp waits for memory, the SM runs others: latency tolerance.",
         ask=(
             "Each thread reads 4 bytes from DRAM at a time and waits for them. How many warps per SM "
-            "reach 90 % of the best throughput of this kernel? (the fewest of the sweep)"
+            "reach 90 % of the best throughput of this kernel? (the fewest tried)"
         ),
         unit="warps",
         figures=answers.load_warps,
@@ -230,7 +230,7 @@ LESSONS = (
     Lesson(
         id="wide-loads",
         title="More per thread instead of more warps",
-        source="PMPP 4.6, beside it",
+        source="Beyond PMPP 4.6",
         claim=(
             "Little's law: bytes in flight = bandwidth x latency. It does not ask for warps."
         ),
@@ -329,7 +329,7 @@ LESSONS = (
         ),
         ask=(
             "Blocks of 512 threads cross that cliff: one more register, one block fewer. By how many "
-            "percent does the throughput of a kernel that only loads fall? (to 10)"
+            "percent does the throughput of a kernel that only loads fall? (to the nearest 10)"
         ),
         unit="percent",
         precision=10,
@@ -390,7 +390,7 @@ LESSONS = (
     Lesson(
         id="no-launch",
         title="Fits by division, does not launch",
-        source="beside PMPP 4.7",
+        source="Beyond PMPP 4.7",
         claim=(
             "By the text's rule 320 threads of 200 registers fit: they are 64,000 registers, and an SM "
             "has 65,536."

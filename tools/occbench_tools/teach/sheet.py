@@ -28,7 +28,8 @@ code { font: .9em ui-monospace, monospace } @page { margin: 18mm }
 """
 
 PAGE = """\
-<!doctype html><html lang='en'><meta charset='utf-8'><title>{title}</title><style>{style}</style>
+<!doctype html><html lang='en'><meta charset='utf-8'>
+<meta name='viewport' content='width=device-width'><title>{title}</title><style>{style}</style>
 <h1>{title}</h1><p>{words}</p><p>Check: <code>occbench teach --device 0 --check answers.csv</code></p>
 {parts}</html>
 """
