@@ -129,7 +129,7 @@ class BadLuckOnDevice(BadLuck, unittest.TestCase):
 
 class BadLuckOfAModel(BadLuck, unittest.TestCase):
     # Many cases that are soon predicted: what is tested is how they are kept.
-    EXPERIMENTS = "barriers,bulk_copy,cache_reuse,pointer_chase,shared_latency,tensor_core,tiled_matmul"
+    EXPERIMENTS = "barriers,bulk_copy,pointer_chase,shared_latency,tensor_core,tiled_matmul"
     LIST = ("--preset", "standard", "--experiment", EXPERIMENTS, "--device", "h200")
     RUN = (*LIST[:-1], f"model:{PARAMETERS}")
     LONG = ("--device", f"model:{PARAMETERS}")
