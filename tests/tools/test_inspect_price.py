@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -70,6 +71,21 @@ def test_text_fits_80_columns_and_says_the_gain(program: Path, cubin: Path, caps
     assert "4.0 % (3.0 to 5.0) of this kernel, 1.5 % of the program" in text
     assert f"8  planted_registers.cu:{MARKS['KEPT']}, unused in the loop" in text
     assert "not worth it: saturated: 1 kernel" in text
+
+
+@pytest.mark.parametrize("wrong", [dict(compute_capability="9.999999999"), dict(uuid="GPU-0")])
+def test_a_gpu_that_env_json_does_not_tell(program: Path, wrong: dict[str, str], capsys: Said) -> None:
+    env = json.loads((program / "env.json").read_text())
+    env["gpus"][0] |= wrong
+    (program / "env.json").write_text(json.dumps(env))
+    assert inspect_price.main([str(program), str(program / "env.json")]) == 4
+    assert "env.json: no compute capability of GPU-42" in capsys.readouterr().err
+
+
+def test_a_pipe_is_not_waited_for(program: Path, tmp_path: Path, capsys: Said) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert inspect_price.main([str(program), str(tmp_path / "pipe")]) == 4
+    assert "pipe: is no regular file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("at_fault", ["file", "folder"])

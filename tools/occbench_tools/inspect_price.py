@@ -10,6 +10,7 @@ Exit 0 answered, 2 invalid arguments, 4 FILE or DIR cannot be read, 5 no disasse
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,9 +78,17 @@ def why_not(row: dict[str, Any]) -> str:
     return "" if pd.notna(row["gain"]) and row["gain"] > 0 else "no gain"
 
 
-def listing_of(files: list[Path], row: dict[str, Any], compute_capability: str) -> Listing | None:
+def capability_of(gpus: list[dict[str, Any]], uuid: str) -> tuple[int, int]:
+    """A GPU's compute capability. Raises ValueError."""
+    text = next((str(gpu.get("compute_capability")) for gpu in gpus if gpu.get("uuid") == uuid), "")
+    if not (found := re.fullmatch(r"([0-9]{1,2})\.([0-9])", text)):
+        raise ValueError(f"env.json: no compute capability of {uuid}")
+    return int(found[1]), int(found[2])
+
+
+def listing_of(files: list[Path], row: dict[str, Any], capability: tuple[int, int]) -> Listing | None:
     """Of the code that the GPU runs: its own architecture's, or that of the nearest before. Raises Skip."""
-    major, minor = map(int, compute_capability.split("."))
+    major, minor = capability
     for arch in (f"sm_{major}{n}" for n in range(minor, -1, -1)):
         for file in files:
             try:
@@ -93,7 +102,6 @@ def price(files: list[Path], attached: Attached) -> tuple[list[Price], dict[str,
     """Kernels by what the step is worth to the program, and the others by the reason. Raises Skip."""
     others: dict[str, list[dict[str, Any]]] = {}
     prices: list[Price] = []
-    capabilities = {gpu.get("uuid"): gpu.get("compute_capability") for gpu in attached.env["gpus"]}
     for row in attached.kernels.to_dict("records"):
         why = why_not(row)
         if why:
@@ -104,7 +112,7 @@ def price(files: list[Path], attached: Attached) -> tuple[list[Price], dict[str,
         if len(prices) == MOST:
             others.setdefault(f"behind the first {MOST}", []).append(row)
             continue
-        listing = listing_of(files, row, capabilities[row["gpu_uuid"]] or "")
+        listing = listing_of(files, row, capability_of(attached.env["gpus"], row["gpu_uuid"]))
         if listing is None or not listing.has_liveness:
             why = "not in FILE" if listing is None else "nvdisasm does not tell its live registers"
             others.setdefault(why, []).append(row)
@@ -199,6 +207,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         attached = read_attached(options.folder)
         for file in options.files:
+            if file.exists() and not file.is_file():  # a pipe's other end may never come
+                raise Refused(4, f"{file}: is no regular file")
             file.open("rb").close()
         prices, others = price(options.files, attached)
     except Skip as missing:
