@@ -23,25 +23,31 @@ void append_utf8(std::string& text, char32_t c) {
   }
 }
 
-/// Behind CSI (colours, GitLab's "ESC[0K") or OSC (links), which BEL or ESC \\ ends.
-std::size_t end_of_escape(std::string_view line, std::size_t at) {
-  std::size_t end = at + 2;
-  if (line.substr(at + 1).starts_with('[')) {
-    while (end < line.size() && (line[end] < '@' || line[end] > '~')) ++end;
-    ++end;
-  } else if (line.substr(at + 1).starts_with(']')) {
-    end = line.find_first_of("\x07\x1b", end);
-    if (end != line.npos) end += line[end] == '\x1b' ? 2 : 1;
-  }
-  return std::min(end, line.size());
+/// Of CSI (colours, GitLab's "ESC[0K"), OSC (links), which BEL or ESC \\ ends, or a character set at the
+/// beginning. 0 of any other: names may hold one, and keep it.
+std::size_t escape_length(std::string_view text) {
+  constexpr std::size_t introducer = 2;
+  const auto is_final = [](char c) { return c >= '@' && c <= '~'; };
+  std::size_t end = text.npos;
+  if (text.starts_with("\x1b["))
+    end = static_cast<std::size_t>(std::ranges::find_if(text.substr(introducer), is_final) - text.begin());
+  else if (text.starts_with("\x1b]"))
+    end = text.find_first_of("\x07\x1b", introducer);
+  else if (text.starts_with("\x1b(") || text.starts_with("\x1b)"))
+    end = introducer;
+  if (end >= text.size()) return 0;
+  return std::min(end + (text[end] == '\x1b' ? 2 : 1), text.size());
 }
 
 std::string without_escapes(std::string_view line) {
   std::string kept;
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t escape = std::min(line.find('\x1b', at), line.size());
-    kept += line.substr(at, escape - at);
-    at = escape < line.size() ? end_of_escape(line, escape) : escape;
+  while (!line.empty()) {
+    const std::size_t escape = std::min(line.find('\x1b'), line.size());
+    kept += line.substr(0, escape);
+    line.remove_prefix(escape);
+    const std::size_t length = escape_length(line);
+    if (length == 0) kept += line.substr(0, 1);
+    line.remove_prefix(std::min(std::max(length, std::size_t{1}), line.size()));
   }
   return kept;
 }
