@@ -73,6 +73,7 @@ def readers(hostile: str, good: str, seed: int) -> list[tuple[str, list[str]]]:
         ("report", [hostile, "--output", "report.html"]),
         ("report", [good, hostile, "--output", "both.html"]),
         ("teach", [hostile, "--output", "teach.html", "--occbench", os.environ["OCCBENCH"]]),
+        ("teach", [hostile, "--check", "lab.csv", "--export", "class.csv"]),
         ("compare", [good, hostile]), ("compare", [hostile, good, "--verbose"]),
         ("compare", [hostile, good, "--format", ("csv", "json", "markdown", "html")[seed % 4]]),
         ("cliffs", [hostile, "--output", "-", "--format", ("csv", "json", "markdown", "table")[seed % 4]]),
@@ -389,6 +390,7 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
         if word != "plot" and before != (contents(hostile), contents(good)):
             found.append(Fault("lost rows", f"{word} changed what it reads"))
             before = contents(hostile), contents(good)
+    found += faults(call([occbench, "findings", "hostile"], cwd=cwd), "findings hostile", frozenset({0, 4}))
     half = cwd / "half"
     shutil.copytree(place / "model", half)
     mutate(half, dice)

@@ -174,6 +174,7 @@ def programs(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
         ("report", ["hostile", "--output", "page.html"], {0, 4}, whole),
         ("compare", ["hostile", "good"], {0, 1, 2, 4}, launches),
         ("compare", ["good", "hostile", "--format", "json"], {0, 1, 2, 4}, launches),
+        ("inspect-price", ["hostile", str(place / "binaries/inspect.cubin")], {0, 4, 5}, whole),
     ):  # fmt: skip
         done = forked(folders.tools()[word], words, cwd)
         right = frozenset(codes if needs else {2, 4})  # 2: env.json, as it is, is not of attach
@@ -195,12 +196,12 @@ def binaries(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     whole = file.read_bytes()
     while file.read_bytes() == whole:
         file.write_bytes(folders.mutated_bytes(whole, dice))
-    how = dice.choice(("table", "csv", "json", "markdown"))
+    how = dice.choice(("table", "csv", "json", "markdown", "sarif"))
     is_text = file.suffix in (".json", ".txt", ".gz")
     found = []
     if is_text:
         codes = REFUSED if is_cut(file, whole) and file.suffix == ".gz" else frozenset({0, 1, 2, 4})
-        words = [file, "--device", "h200", "--format", how.replace("markdown", "table")]
+        words = [file, "--device", "h200", "--format", how if how in ("csv", "json") else "table"]
         done = call([occbench, "calc", *words], cwd=cwd)
         found += faults(done, f"calc {file.name}", codes)
     else:

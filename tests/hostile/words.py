@@ -29,7 +29,7 @@ NAMES = (
 )
 PATHS = (
     *("/dev/null", "/dev/full", "/dev/zero", ".", "..", "/", "missing", "missing/x"),
-    *("fifo", "file", "env.json"),
+    *("fifo", "file", "env.json", "lab.csv", "lab.html", "lab.ipynb"),
     *("hostile", "x" * 300, "y/" * 2000, "z" * 100_000),
 )
 SIGNS = (
