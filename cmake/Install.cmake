@@ -55,7 +55,7 @@ foreach(header
     harness/device/first_where.hpp harness/device/instruments.hpp harness/device/kernel.hpp
     harness/device/kernel_code.hpp
     harness/device/launch.hpp harness/device/nvml.hpp harness/device/random.cuh
-    harness/device/resource.hpp
+    harness/device/resource.hpp harness/device/sm_share.hpp
     harness/io/check.hpp harness/measure/plan.hpp harness/record/build.hpp
     harness/theory/parameters.hpp
     harness/theory/occupancy/catalogue.hpp harness/theory/occupancy/occupancy.hpp
