@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "benchmarks/commands/inspect/print.hpp"
+#include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/columns.hpp"
 #include "benchmarks/report/format.hpp"
 #include "harness/record/environment.hpp"
