@@ -112,7 +112,7 @@ def folder_circles(root: Path) -> list[str]:
 def sources_that_hide_their_header(root: Path) -> list[str]:
     """Each X.cpp beside an X.hpp whose first include is another: it shows not that X.hpp compiles alone."""
     found = []
-    for room in ("harness", "benchmarks"):  # tests/headers counts on their sources
+    for room in ("harness", "benchmarks"):
         for source in sorted((root / room).rglob("*.cpp")):
             name = source.relative_to(root).with_suffix(".hpp").as_posix()
             if (root / name).is_file():
