@@ -30,7 +30,8 @@ list(TRANSFORM readers PREPEND harness/)
 set(sources ${theory}
   harness/statistics/statistics.cpp
   ${readers}
-  harness/io/csv.cpp harness/io/demangle.cpp harness/io/lines.cpp harness/io/printable.cpp
+  harness/io/csv.cpp harness/io/demangle.cpp harness/io/demangled_size.cpp harness/io/lines.cpp
+  harness/io/printable.cpp
   harness/device/parameters.cpp
   benchmarks/report/columns.cpp benchmarks/report/format.cpp benchmarks/report/table.cpp
   benchmarks/commands/calc/batch.cpp benchmarks/commands/calc/columns.cpp

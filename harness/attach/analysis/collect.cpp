@@ -5,13 +5,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
+#include "harness/attach/analysis/kernel_table.hpp"
+#include "harness/attach/analysis/not_attached.hpp"
 #include "harness/attach/protocol/attachable.hpp"
 #include "harness/attach/protocol/records.hpp"
 #include "harness/io/check.hpp"
@@ -29,9 +29,6 @@ struct Function {
   FunctionRecord record;
 };
 
-/// Kernels of equal keys are one, in all processes.
-using Key = std::tuple<std::string, std::size_t, std::string, std::string, int, int, std::string>;
-
 /// All processes, kernel by kernel.
 class Reader {
  public:
@@ -47,24 +44,10 @@ class Reader {
     read_launches(base.string() + ".launches");
   }
 
-  /// Kernels by GPU time.
   Collected finish() {
-    std::vector<std::uint32_t> place(all_.kernels.size());
-    std::iota(place.begin(), place.end(), 0U);
-    std::vector<std::uint32_t> order = merge_rest(place);
-    move_times_to_graphs();
-    std::ranges::stable_sort(order, std::greater<>(),
-                             [&](std::uint32_t k) { return all_.kernels[k].total_us(); });
-    std::vector<Kernel> sorted;
-    std::vector<std::uint32_t> row(place.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      sorted.push_back(std::move(all_.kernels[order[i]]));
-      row[order[i]] = static_cast<std::uint32_t>(i);
-    }
-    all_.kernels = std::move(sorted);
-    for (TimedLaunch& launch : all_.launches) launch.kernel = row[place[launch.kernel]];
-    for (Kernel& k : all_.kernels)
-      if (k.whole) k.whole = row[place[*k.whole]];
+    const std::vector<std::uint32_t> rows = table_.finish();
+    for (TimedLaunch& launch : all_.launches) launch.kernel = rows[launch.kernel];
+    all_.kernels = std::move(table_.kernels());
     if (all_.devices.size() > launching_processes_ && launching_processes_ > 0)
       all_.time.launching_s *=
           static_cast<double>(all_.devices.size()) / static_cast<double>(launching_processes_);
@@ -74,76 +57,6 @@ class Reader {
   void complain(const std::string& line) { all_.complaints.push_back(line); }
 
  private:
-  /// Where a kernel had too many different arguments, its first signatures join the rest. Returns the
-  /// kernels that stay; `place[i]` is where kernel i went.
-  std::vector<std::uint32_t> merge_rest(std::vector<std::uint32_t>& place) {
-    std::map<Key, std::uint32_t> rest;
-    const std::string none(16, '0');
-    const auto without = [](Key key) {
-      std::get<3>(key).clear();
-      return key;
-    };
-    for (const auto& [key, i] : places_)
-      if (std::get<3>(key) == none) rest[without(key)] = static_cast<std::uint32_t>(i);
-    std::vector<std::uint32_t> stay;
-    for (const auto& [key, i] : places_) {
-      const auto found = rest.find(without(key));
-      const auto own = static_cast<std::uint32_t>(i);
-      if (found == rest.end() || found->second == own) {
-        stay.push_back(own);
-        continue;
-      }
-      place[own] = found->second;
-      join(all_.kernels[found->second], all_.kernels[own]);
-    }
-    std::ranges::sort(stay);
-    return stay;
-  }
-
-  /// The untouched times of a kernel in a graph are the graph's, and its launches.
-  void move_times_to_graphs() {
-    std::map<std::tuple<std::string, std::size_t, std::string>, std::size_t> graphs;
-    for (std::size_t i = 0; i < all_.kernels.size(); ++i)
-      if (const Kernel& k = all_.kernels[i]; k.is_graph()) graphs[{k.graph, k.device, k.range}] = i;
-    for (Kernel& k : all_.kernels) {
-      const auto found = k.is_in_graph() ? graphs.find({k.graph, k.device, k.range}) : graphs.end();
-      if (found == graphs.end()) continue;
-      Kernel& whole = all_.kernels[*(k.whole = found->second)];
-      whole.untouched_us += std::exchange(k.untouched_us, 0);
-      whole.untouched_timed += std::exchange(k.untouched_timed, 0);
-      k.launches = whole.launches;
-    }
-  }
-
-  static void join(Kernel& to, const Kernel& from) {
-    to.launches += from.launches;
-    to.captured += from.captured;
-    to.changed += from.changed;
-    to.timed += from.timed;
-    to.by_record += from.by_record;
-    to.overlapping += from.overlapping;
-    to.counted.add(from.counted);
-    to.untouched_us += from.untouched_us;
-    to.untouched_timed += from.untouched_timed;
-    to.as_it_is_us.insert(to.as_it_is_us.end(), from.as_it_is_us.begin(), from.as_it_is_us.end());
-    for (const auto& [number, version] : from.versions) {
-      CappedVersion& all = to.versions[number];
-      const std::vector<double> before = std::move(all.times_us);
-      all = version;
-      all.times_us.insert(all.times_us.begin(), before.begin(), before.end());
-    }
-    for (const auto& [sms, arm] : from.fewer_sms) {
-      std::vector<double>& all = to.fewer_sms[sms].times_us;
-      all.insert(all.end(), arm.times_us.begin(), arm.times_us.end());
-    }
-    for (const auto& [number, arm] : from.arms) {
-      Arm& all = to.arms[number];
-      all.blocks_per_sm = arm.blocks_per_sm;
-      all.added_smem_bytes = arm.added_smem_bytes;
-      all.times_us.insert(all.times_us.end(), arm.times_us.begin(), arm.times_us.end());
-    }
-  }
-
   void read_text(const std::filesystem::path& path) {
     const std::string content = read_file(path, text_limit);
     for (std::size_t at = 0, end = 0; (end = content.find('\n', at)) != std::string::npos; at = end + 1) try {
@@ -253,21 +166,7 @@ class Reader {
   void take(const SignatureRecord& r) {
     if (r.skip_reason < SkipReason::no || r.skip_reason >= SkipReason::end)
       throw std::invalid_argument("a reason is not known");
-    Kernel k = kernel_of(r);
-    std::ostringstream shape;
-    shape << r.grid_x << ',' << r.grid_y << ',' << r.grid_z << ',' << r.block_x << ',' << r.block_y << ','
-          << r.block_z << ',' << r.dynamic_smem_bytes << ',' << r.graph << ',' << r.before << ','
-          << r.sm_count;
-    const Key key{k.name,
-                  k.device,
-                  shape.str(),
-                  k.arguments,
-                  k.footprint.registers_per_thread,
-                  static_cast<int>(r.skip_reason),
-                  k.range};
-    const auto [place, is_new] = places_.try_emplace(key, all_.kernels.size());
-    if (is_new) all_.kernels.push_back(std::move(k));
-    numbers_[static_cast<std::size_t>(r.number)] = place->second;
+    numbers_[static_cast<std::size_t>(r.number)] = table_.place_of(kernel_of(r), r);
   }
 
   [[nodiscard]] Kernel kernel_of(const SignatureRecord& r) const {
@@ -301,7 +200,7 @@ class Reader {
   Kernel& kernel(std::int64_t signature) {
     const auto found = numbers_.find(static_cast<std::size_t>(signature));
     if (found == numbers_.end()) throw std::invalid_argument("a signature is not known");
-    return all_.kernels[found->second];
+    return table_[found->second];
   }
 
   void read_counts(const std::filesystem::path& path) {
@@ -322,9 +221,9 @@ class Reader {
     for (const auto& [number, place] : numbers_) {
       Count count;
       std::memcpy(&count, content.data() + offsetof(Counts, of) + number * sizeof count, sizeof count);
-      all_.kernels[place].launches += count.launches;
-      all_.kernels[place].captured += std::min(count.captured, count.launches);
-      all_.kernels[place].changed += std::min(count.changed, count.launches);
+      table_[place].launches += count.launches;
+      table_[place].captured += std::min(count.captured, count.launches);
+      table_[place].changed += std::min(count.changed, count.launches);
     }
   }
 
@@ -347,7 +246,7 @@ class Reader {
   }
 
   void take(const Launch& launch, std::size_t place) {
-    Kernel& k = all_.kernels[place];
+    Kernel& k = table_[place];
     const auto time_us = static_cast<double>(launch.time_us);
     const bool counts = (launch.flags & (drawn | overlapped)) == drawn;
     const auto confined = sms_of_arms_.find({launch.signature - 1, launch.arm});
@@ -380,10 +279,10 @@ class Reader {
 
   /// A kernel of a few launches has no other times.
   void add_warm_up_times() {
-    for (Kernel& k : all_.kernels)
+    for (Kernel& k : table_.kernels())
       if (k.untouched_timed == 0 && k.timed > 0 && !k.is_in_graph())
         for (const TimedLaunch& l : all_.launches)
-          if (&all_.kernels[l.kernel] == &k && l.launch.arm == untouched) {
+          if (&table_[l.kernel] == &k && l.launch.arm == untouched) {
             k.untouched_us += static_cast<double>(l.launch.time_us);
             ++k.untouched_timed;
           }
@@ -393,8 +292,8 @@ class Reader {
   std::uint32_t process_ = 0;
   std::size_t launching_processes_ = 0;
   Full full_ = Full::no;
-  std::map<Key, std::size_t> places_;
-  std::map<std::size_t, std::size_t> numbers_;  // of the process's signatures: places in all_.kernels
+  KernelTable table_;
+  std::map<std::size_t, std::size_t> numbers_;              // of the process's signatures: places in table_
   std::map<std::pair<std::size_t, int>, int> sms_of_arms_;  // of the process's signatures and arms
   std::map<int, Function> functions_;
   std::map<int, std::size_t> devices_;
@@ -438,34 +337,6 @@ double busy_s(const Collected& all) {
     for (const auto& [arm, version] : k.versions)
       for (const double time_us : version.times_us) us += time_us - k.mean_us();
   return 1e-6 * std::max(0.0, us);
-}
-
-/// A line on the programs that could not be attached to, the first of them by name; empty: none.
-std::string not_attached(const std::filesystem::path& path) {
-  constexpr std::size_t limit = 2 * most_not_attached_bytes, most_named = 4;
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return "";
-  const std::string text = read_file(path, limit);
-  std::istringstream lines(text);
-  std::map<std::string, std::size_t> programs;
-  std::size_t processes = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t tab = line.find('\t');
-    if (tab == std::string::npos) continue;  // cut off
-    ++programs[line.substr(tab + 1) + " (" + line.substr(0, tab) + ")"];
-    ++processes;
-  }
-  if (processes == 0) return "";
-  std::string named;
-  std::size_t count = 0;
-  for (const auto& [program, times] : programs) {
-    if (++count > most_named) break;
-    named += (named.empty() ? "" : ", ") + program + (times > 1 ? " x " + std::to_string(times) : "");
-  }
-  if (programs.size() > most_named) named += ", " + std::to_string(programs.size() - most_named) + " more";
-  const std::string at_least = text.size() < most_not_attached_bytes ? "" : "at least ";
-  return at_least + std::to_string(processes) + (processes == 1 ? " process was" : " processes were") +
-         " not attached to: " + named;
 }
 
 }  // namespace

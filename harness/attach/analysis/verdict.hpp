@@ -16,15 +16,8 @@
 namespace occbench::attach {
 
 // Where one verdict ends and the next begins, as parts of the time.
-constexpr double worth_it = 0.03;       // from here on a next step is worth its work
-constexpr double no_change = 0.01;      // below it a change does not count
-constexpr double worth_saying = 0.005;  // of a whole program: a gain that must be less is only bounded
-
-// Of a peak, by counters.
-constexpr double at_limit = 0.6;   // from here on a unit is what the kernel waits for
-constexpr double near_idle = 0.4;  // all units below: it waits for latency
-constexpr double surely_at = 0.8;  // more warps cannot help
-constexpr std::uint64_t least_counter_samples = 20;
+constexpr double worth_it = 0.03;   // from here on a next step is worth its work
+constexpr double no_change = 0.01;  // below it a change does not count
 
 enum class Finding {
   skipped,
@@ -109,15 +102,5 @@ void add_waves(const Kernel& kernel, Verdict& verdict);
 
 /// The level with the shortest time; the verdict has one.
 [[nodiscard]] const LevelFound& fastest_level(const Verdict& verdict);
-
-/// "Kernels that need occupancy hold 34 % of GPU time; ..."
-[[nodiscard]] std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts);
-
-/// "Kernels that run faster with fewer warps hold 99.7 % of GPU time; ..."; empty where none does. Before the
-/// command that shows it.
-[[nodiscard]] std::string sentence_of_lower(const Collected& all, const std::vector<Verdict>& verdicts);
-
-/// "CUDA graphs hold 93 % of GPU time; with 75 % of the warps ..."; empty where none was launched.
-[[nodiscard]] std::string sentence_of_graphs(const Collected& all, const std::vector<Verdict>& verdicts);
 
 }  // namespace occbench::attach

@@ -21,7 +21,6 @@ constexpr unsigned whole_carveout = 100;      // percent of the L1's array, as s
 constexpr std::uint64_t always_timed = 24;    // first launches of a signature
 constexpr std::uint64_t always_observed = 8;  // the same under --observe, which needs a mean alone
 constexpr std::uint64_t timed_one_in = 64;    // later, where no arm needs samples
-constexpr std::uint64_t most_steps = 100'000;
 
 std::string own_command() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -38,10 +37,12 @@ Launches::Launches(Options options)
       driver_(find_driver()),
       journal_(options_.folder, options_.limit_bytes),
       budget_(options_.budget, events_us),
+      clock_(journal_),
       skip_rules_(options_),
       levels_(options_, driver_),
       shares_(options_, driver_, journal_),
       versions_(options_, driver_),
+      arms_(options_, budget_, versions_, shares_),
       contexts_(driver_, journal_),
       functions_(driver_, journal_),
       signatures_(options_, driver_, journal_, skip_rules_, levels_, versions_, shares_),
@@ -85,49 +86,24 @@ void Launches::count(Signature& s, bool is_captured) {
   }
 }
 
-void Launches::count_time() {
-  constexpr double ns = 1e9;
-  const double now = now_s();
-  if (last_launch_s_ > 0) journal_.add_launching_ns(static_cast<std::uint64_t>(ns * (now - last_launch_s_)));
-  last_launch_s_ = now;
-}
-
-void Launches::write_step(double begin_s, double duration_s, const std::string& range) {
-  if (++steps_ > most_steps) return;
-  constexpr double ns = 1e9;
-  journal_.write(StepRecord{.begin_ns = static_cast<std::int64_t>(ns * begin_s),
-                            .duration_ns = static_cast<std::int64_t>(ns * duration_s),
-                            .range = range});
-}
-
 void Launches::begin_step(std::uint32_t range) noexcept try {
   if (!options_.apply || !options_.by_range || !is_active()) return;
   const std::lock_guard lock(mutex_);
-  write_step(now_s(), 0, name_of_range(range));
+  clock_.write_step(name_of_range(range));
 } catch (...) {
 }
 
 /// With --apply the time between the calls is a step: the device is idle at both.
 void Launches::set_profiled(bool is_on) noexcept try {
-  const bool was_on = is_profiled_.exchange(is_on);
+  is_profiled_ = is_on;
   if (!options_.profiler_api || !is_active()) return;
   if (options_.apply && driver_.ctx_synchronize != nullptr) driver_.ctx_synchronize();
   const std::lock_guard lock(mutex_);
-  if (!is_on && was_on) {
-    count_time();
-    if (options_.apply) write_step(profiled_from_s_, last_launch_s_ - profiled_from_s_, "");
-  }
-  last_launch_s_ = is_on ? now_s() : 0;
-  profiled_from_s_ = last_launch_s_;
+  if (is_on)
+    clock_.start_profiling();
+  else
+    clock_.stop_profiling(options_.apply);
 } catch (...) {
-}
-
-bool Launches::is_asked(const Ticket& t) {
-  if (t.sequence < options_.after) return false;
-  if (options_.duration_s == 0) return true;
-  const double now = now_s();
-  if (begun_s_ == 0) begun_s_ = now;
-  return now - begun_s_ < options_.duration_s;
 }
 
 bool Launches::wants_time(const Signature& s) const {
@@ -135,43 +111,6 @@ bool Launches::wants_time(const Signature& s) const {
   std::uint64_t z = s.launches * 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   return (z >> 32) % timed_one_in == 0;
-}
-
-void Launches::apply(Ticket& t, Signature& s, const Handle& handle) {
-  if (!s.is_applied || !LevelPlanner::is_verified(s, handle, 0)) return;
-  t.draw.arm = first_level;
-  t.dynamic_smem_bytes = s.dynamic_smem + s.added[0];
-  t.function = handle.function;
-  t.signature = &s;
-}
-
-void Launches::draw(Ticket& t, Signature& s, Handle& handle, const Context& context) {
-  t.draw = s.schedule->next(budget_);
-  if (t.draw.arm < first_level) return;
-  if (t.draw.arm >= s.first_share()) return draw_share(t, s, handle, context);
-  const auto level = static_cast<std::size_t>(t.draw.arm - first_level);
-  if (!s.versions.empty()) {
-    t.is_pinned = false;
-    t.function = versions_.function_of(s, handle, context, level);
-    if (t.function != nullptr) return;
-  } else {
-    t.dynamic_smem_bytes += s.added[level];
-    if (LevelPlanner::is_verified(s, handle, level)) return;
-  }
-  s.schedule->refuse(t.draw, budget_, true);
-  t.draw = {};
-}
-
-void Launches::draw_share(Ticket& t, Signature& s, const Handle& handle, const Context& context) {
-  t.is_pinned = false;
-  t.function = handle.function;
-  const int sms = s.shares[static_cast<std::size_t>(t.draw.arm - s.first_share())];
-  if (const auto share = shares_.enter(context, sms, t.stream, thread_number())) {
-    t.share = *share;
-    return;
-  }
-  s.schedule->refuse(t.draw, budget_, true);
-  t.draw = {};
 }
 
 bool Launches::start(Ticket& t, Signature& s, Context& context) {
@@ -204,7 +143,7 @@ Ticket Launches::before(const Request& request) noexcept try {
   const bool is_captured = driver_.stream_is_capturing(t.stream, &capturing) != CUDA_SUCCESS ||
                            capturing != CU_STREAM_CAPTURE_STATUS_NONE;
   const std::lock_guard lock(mutex_);
-  count_time();
+  clock_.count();
   if (!is_captured) records_.look_after();
   Context& context = contexts_.of(current);
   // A graph's kernels run where they were captured, and its levels are found once: all SMs are assumed.
@@ -226,12 +165,12 @@ void Launches::before_kernel(Ticket& t, const Request& request, Context& context
   count(s, is_captured);
   if (is_captured || journal_.is_full()) return;  // counted, not timed
   if (options_.apply)
-    apply(t, s, handle);
+    ArmChooser::apply(t, s, handle);
   else if (!s.has_planned_shares)
     signatures_.plan_shares(s, request, handle, context);
   const bool has_room = events_.make_room();
-  if (has_room && s.schedule && !options_.apply && is_asked(t))
-    draw(t, s, handle, context);
+  if (has_room && s.schedule && !options_.apply && arms_.is_asked(t))
+    arms_.draw(t, s, handle, context);
   else
     budget_.add_run(s.schedule ? s.schedule->natural_us() : 0);
   const bool is_wanted = t.draw.of_block || t.draw.is_warm_up || wants_time(s);
@@ -272,7 +211,7 @@ void Launches::before_graph(Ticket& t, const Request& request, Context& context,
     }
   }
   const bool has_room = events_.make_room();
-  if (has_room && !whole.targets.empty() && !options_.apply && is_asked(t))
+  if (has_room && !whole.targets.empty() && !options_.apply && arms_.is_asked(t))
     s = &graphs_.draw(request, whole, budget_, t.draw, t.change);
   else
     budget_.add_run(whole.schedule ? whole.schedule->natural_us() : 0);

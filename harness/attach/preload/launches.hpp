@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "harness/attach/preload/arm_chooser.hpp"
 #include "harness/attach/preload/contexts.hpp"
 #include "harness/attach/preload/counters.hpp"
 #include "harness/attach/preload/driver.hpp"
@@ -15,6 +16,7 @@
 #include "harness/attach/preload/functions.hpp"
 #include "harness/attach/preload/graphs.hpp"
 #include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/launch_clock.hpp"
 #include "harness/attach/preload/launch_times.hpp"
 #include "harness/attach/preload/level_planner.hpp"
 #include "harness/attach/preload/modules.hpp"
@@ -93,17 +95,7 @@ class Launches {
   void before_kernel(Ticket& ticket, const Request& request, Context& context, bool is_captured);
   void before_graph(Ticket& ticket, const Request& request, Context& context, bool is_captured);
   void count(Signature& signature, bool is_captured);
-  /// Adds the time since the launch before.
-  void count_time();
-  /// Of --apply: writes a step down, unless there are too many.
-  void write_step(double begin_s, double duration_s, const std::string& range);
-  /// Whether the launch lies within --after and --duration.
-  [[nodiscard]] bool is_asked(const Ticket& ticket);
   [[nodiscard]] bool wants_time(const Signature& signature) const;
-  /// Gives each launch of a signature with advice its level.
-  void apply(Ticket& ticket, Signature& signature, const Handle& handle);
-  void draw(Ticket& ticket, Signature& signature, Handle& handle, const Context& context);
-  void draw_share(Ticket& ticket, Signature& signature, const Handle& handle, const Context& context);
   /// Whether a launch is timed, or its early start would run into one that is.
   [[nodiscard]] bool keeps_order(const Ticket& ticket, const Request& request, Context& context) const;
   /// Starts the timing of the launch; false where it cannot be timed.
@@ -118,16 +110,14 @@ class Launches {
   bool is_usable_ = false;
   std::atomic<bool> is_profiled_{false};
   bool is_refusal_noted_ = false;
-  double begun_s_ = 0;        ///< the first launch that may be changed
-  double last_launch_s_ = 0;  ///< or when the program began to be profiled; 0: neither yet
-  double profiled_from_s_ = 0;
-  std::uint64_t steps_ = 0;
   std::atomic<std::uint64_t> sequence_{0};
   std::mutex mutex_;  ///< guards what follows, and what is noted of launches
+  LaunchClock clock_;
   SkipRules skip_rules_;
   LevelPlanner levels_;
   SmShares shares_;
   Versions versions_;
+  ArmChooser arms_;
   Contexts contexts_;
   Functions functions_;
   SignatureTable signatures_;
