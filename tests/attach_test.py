@@ -6,23 +6,10 @@ import json
 import os
 import re
 import subprocess
-import sys
-import tempfile
 import unittest
-from functools import partial
-from pathlib import Path
-from typing import ClassVar
 
-from attached import FAKE, LINKED, OPENED, AttachCase, driver
-from command import OCCBENCH, ROOT, on_device, on_terminal, rows, validated
-
-
-def run_tool(word: str, *words: object) -> "subprocess.CompletedProcess[str]":
-    """A command of this tree's tools."""
-    return subprocess.run(
-        [sys.executable, "-m", f"occbench_tools.{word}", *map(str, words)],
-        text=True, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
-    )  # fmt: skip
+from attached import FAKE, LINKED, OPENED, AttachCase, driver, run_tool
+from command import OCCBENCH, on_terminal, rows, validated
 
 
 class Attach(AttachCase):
@@ -124,73 +111,6 @@ class Attach(AttachCase):
             self.assertIn("No kernel has PTX that a cap changes", done.stderr)
             self.assertFalse((self.folder / f"r{n}/registers.csv").exists())
 
-    def test_kernels_of_graphs_are_counted(self) -> None:
-        done = self.attach(f"-- {OPENED} proc flat_k 100 graph")
-        graphs = {
-            k["kernel"]: (k["launches"], k["graph_kernels"]) for k in self.kernels() if "graph" in k["why"]
-        }
-        self.assertEqual(graphs, {"(CUDA graph)": ("1", ""), "(CUDA graph of 3 kernels)": ("10", "3")})
-        self.assertIn("11 launches of CUDA graphs ran 30 kernels", done.stderr)
-
-    def test_levels_inside_graphs(self) -> None:
-        """Of each kernel alone and of all: what they do to the graph's time, which is 505 us."""
-        for n, end in enumerate(("replay", "replay2")):
-            program = f"{OPENED} proc latency_k:40,l1_k 3000 {end}"
-            plain = subprocess.run(
-                program.split(), text=True, capture_output=True, env=os.environ | driver()
-            ).stdout
-            done = self.attach(f"--budget 200% -- {program}", output=f"r{n}")
-            self.assertEqual((done.returncode, done.stdout), (0, plain), done.stderr)
-            kernels = self.kernels(f"r{n}")
-            (whole,) = (k for k in kernels if k["kernel"] == "(CUDA graph of 5 kernels)")
-            launches = 3000 * (n + 1)
-            self.assertEqual((whole["launches"], whole["verdict"]), (str(launches), "needs occupancy"))
-            self.assertAlmostEqual(float(whole["time_total_s"]), launches * 505e-6, delta=1e-4)
-            inside = {k["kernel"]: k for k in kernels if k["graph_id"] == whole["kernel_id"]}
-            message = {k: (row["graph_kernels"], row["verdict"]) for k, row in inside.items()}
-            self.assertEqual(message, {"latency_k": ("3", "needs occupancy"), "l1_k": ("2", "needs L1")})
-            self.assertEqual({row["launches"] for row in inside.values()}, {str(launches)})
-            self.assertAlmostEqual(float(inside["l1_k"]["l1_change"]), 2 * 50 / 505, delta=1e-3)
-            arms = [a for a in rows(self.folder / f"r{n}/arms.csv") if a["samples"] != "0"]
-            for kernel_id, (below, times) in {
-                whole["kernel_id"]: (100, (5 + 100 * 3 * 6 / 5 + 300, 5 + 100 * 3 * 2 + 300)),
-                inside["latency_k"]["kernel_id"]: (6, (5 + 100 * 3 * 6 / 5 + 200, 5 + 100 * 3 * 2 + 200)),
-            }.items():
-                lower = [a for a in arms if a["kernel_id"] == kernel_id and a["arm"] == "lower"]
-                self.assertLess(int(lower[0]["blocks_per_sm"]), below)
-                for arm, time in zip(lower, times, strict=False):
-                    self.assertAlmostEqual(float(arm["time_median_s"]), time * 1e-6, delta=0.5e-6)
-            self.assertRegex(done.stderr, r"latency_k +21120 +\d+ +3 .* needs occupancy +8 registers fewer")
-            self.assertIn("CUDA graphs hold 100 % of GPU time. With 75 % of the warps", done.stderr)
-            self.assertNotIn("known well enough", done.stderr)  # nothing else has any time
-            folder = self.folder / f"r{n}"
-            found = validated(folder)
-            self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
-            message = json.loads(run_tool("explain", folder, "--format", "json").stdout)["in CUDA graphs"]
-            self.assertRegex(
-                message[0], r"^`\(CUDA graph of 5 kernels\)` \(100.0 % of .* 75 % of its kernels' warps"
-            )
-            self.assertRegex(
-                message[1], r"^`latency_k` .*33 % of its warps .* 118.* 8 registers fewer would add"
-            )
-            for command in (("report", folder), ("compare", folder, folder)):
-                self.assertEqual(run_tool(*command).returncode, 0)
-
-    def test_graphs_that_the_program_updates(self) -> None:
-        words = f"{OPENED} proc latency_k 2000"
-        plain = subprocess.run(
-            [*words.split(), "update", "21120"], text=True, capture_output=True, env=os.environ | driver()
-        )
-        done = self.attach(f"--budget 100% -- {words} update 21120")
-        self.assertEqual((plain.returncode, done.stdout), (0, plain.stdout), done.stderr)
-        verdicts = {k["kernel"]: k["verdict"] for k in self.kernels()}
-        self.assertEqual(verdicts["latency_k"], "needs occupancy", done.stderr)
-        applied = self.attach(f"--apply latency=1/2 -- {words} update 21120", output="applied")
-        self.assertRegex(applied.stderr, r"latency_k +4 of 8 +2,000 +2,000\n")
-        self.assertIn("stdout was the same in all", applied.stderr)
-        self.attach(f"-- {words} resize 21120", output="resized")  # another shape: another graph
-        self.assertIn("CUDA graph that the program updates", {k["why"] for k in self.kernels("resized")})
-
     def test_more_shared_memory_than_any_level_can_be_asked_for_later(self) -> None:
         """A CUkernel's attribute no longer counts where its function's was set."""
         done = self.attach(f"--budget 100% -- {OPENED} kernel latency_k 600 raises")
@@ -202,50 +122,6 @@ class Attach(AttachCase):
         self.assertEqual(done.stdout, "failed 0\n", done.stderr)
         (kernel,) = self.kernels()
         self.assertEqual(kernel["verdict"], "needs occupancy", kernel)
-
-    def test_graphs_that_are_updated_from_others(self) -> None:
-        for end, words, variables, kernels in (
-            ("set_node", "latency_k", {}, {"latency_k": "needs occupancy"}),
-            ("recapture", "latency_k:40,flat_k", {}, {"latency_k": "needs occupancy", "flat_k": "saturated"}),
-            ("recapture_resized", "latency_k", {}, {"latency_k": "needs occupancy"}),
-            ("recapture", "latency_k", {"FAKE_BRANCHES": "1"}, {}),  # which node got which is not certain
-        ):
-            program = f"{OPENED} proc {words} 3000 {end} 21120"
-            plain = subprocess.run(
-                program.split(), text=True, capture_output=True, env=os.environ | driver() | variables
-            )
-            to = f"{end} {len(variables)}"
-            done = self.attach(f"--budget 100% -- {program}", output=to, **variables)
-            self.assertEqual((plain.returncode, done.stdout), (0, plain.stdout), done.stderr)
-            judged = {k["kernel"].split(":")[0]: k["verdict"] for k in self.kernels(to) if k["graph_id"]}
-            self.assertEqual({k: v for k, v in judged.items() if v not in ("", "skipped")}, kernels, to)
-        self.assertIn("CUDA graph that the program updates", {k["why"] for k in self.kernels(to)})
-
-    def test_graphs_that_are_let_go(self) -> None:
-        program = f"{OPENED} proc latency_k:40,flat_k 2000"
-        done = self.attach(f"-- {program} disable", output="updated")
-        graphs = [k for k in self.kernels("updated") if "graph of" in k["kernel"]]
-        self.assertEqual({k["launches"] for k in graphs}, {"1000"}, done.stderr)
-        self.assertIn("CUDA graph that the program updates", {k["why"] for k in graphs})
-        self.assertTrue(done.stdout.endswith("failed 0\n"))
-        for to, words, variables in (
-            ("observed", "--observe", {}),
-            ("not asked", "--kernel ^other", {}),
-            ("refused", "", {"FAKE_REFUSES": "1"}),
-            ("one residency", "", {}),
-        ):
-            grid = "132" if to == "one residency" else "21120"
-            done = self.attach(f"{words} -- {program} replay {grid}", output=to, **variables)
-            self.assertEqual((done.returncode, done.stdout[-9:]), (0, "failed 0\n"), done.stderr)
-            changed = {x["arm"] for x in rows(self.folder / to / "launches.csv")} - {"untouched"}
-            self.assertEqual(changed, set(), to)
-
-    def test_the_budget_bounds_what_graphs_cost(self) -> None:
-        self.attach(f"--budget 5% -- {OPENED} proc latency_k:40,flat_k 5000 replay")
-        launches = rows(self.folder / "r/launches.csv")
-        extra = sum(max(0.0, float(x["time_s"]) - 505e-6) for x in launches)
-        self.assertLess(extra, 0.05 * 5000 * 505e-6 * 1.05)
-        self.assertGreater(extra, 0)
 
     def test_all_takes_grids_within_one_residency(self) -> None:
         grid = 132 * 8
@@ -400,105 +276,6 @@ class Attach(AttachCase):
                 lengths = {len(row) for row in csv.reader(file)}
             self.assertEqual(len(lengths), 1, name)
         self.assertTrue(re.fullmatch(r"GPU-[0-9a-f-]{36}", str(self.env()["gpu"]["uuid"])))  # type: ignore[index]
-
-
-SEEDS = int(os.environ.get("PLANTED_SEEDS", "2"))  # of each planted program
-
-
-@on_device
-class OnDevice(unittest.TestCase):
-    """A program of kernels that were made for their verdict. PLANTED names it, and
-    PLANTED_SEEDS how many seeds are tried."""
-
-    VERDICTS: ClassVar = {
-        "needs_occupancy": "needs occupancy",
-        "saturated": "saturated",
-        "needs_l1": "needs L1",
-        "faster_lower": "faster at lower occupancy",
-        "few_waves": "saturated",
-        "steps_by_waves": "waves",
-        "barrier": "skipped",
-        "two_kinds": "unknown",
-        "asks_for_smem": "skipped",
-    }
-
-    def planted(self, arguments: str, *before: str) -> str:
-        """What the program prints, with these words before its name."""
-        program = os.environ.get("PLANTED", str(ROOT / "build/ci/tests/attach_planted"))
-        words = [*before, program, *arguments.split()]
-        done = subprocess.run(words, text=True, capture_output=True, timeout=300)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
-
-    def test_planted_kernels(self) -> None:
-        run = partial(self.planted, "400")
-        plain = run()
-        self.assertEqual(run(), plain)
-        with tempfile.TemporaryDirectory() as folder:
-            attach = (str(OCCBENCH), "attach")
-            self.assertEqual(run(*attach, "--observe", "--output", f"{folder}/o", "--"), plain)
-            for seed in range(1, 1 + SEEDS):
-                to = f"{folder}/{seed}"
-                words = ("--budget", "500%", "--seed", str(seed), "--output", to, "--")
-                with self.subTest(seed=seed):
-                    self.assertEqual(run(*attach, *words), plain)
-                    found = rows(Path(to) / "kernels.csv")
-                    for kernel, verdict in self.VERDICTS.items():
-                        message = {r["verdict"] for r in found if f"{kernel}(" in r["kernel"]}
-                        self.assertEqual(message, {verdict}, kernel)
-
-    def test_planted_need_of_sms(self) -> None:
-        run = partial(self.planted, "200 sms")
-        plain = run()
-        self.assertEqual(run(), plain)
-        with tempfile.TemporaryDirectory() as folder:
-            for seed in range(1, 1 + SEEDS):
-                to = f"{folder}/{seed}"
-                words = ("attach", "--sms", "--budget", "500%", "--seed", str(seed), "--output", to, "--")
-                with self.subTest(seed=seed):
-                    self.assertEqual(run(str(OCCBENCH), *words), plain)
-                    found = rows(Path(to) / "kernels.csv")
-                    for kernel, column, verdict in (
-                        ("memory_bound", "sm_verdict", "memory-bound"),
-                        ("sm_bound", "sm_verdict", "SM-bound"),
-                        ("small_grid", "sm_verdict", "grid too small"),
-                        ("dependent", "sm_verdict", "SM-bound"),
-                        ("tensor_bound", "sm_verdict", "SM-bound"),
-                        ("in_updated_graph", "verdict", "saturated"),
-                    ):
-                        judged = {r[column] for r in found if f"{kernel}(" in r["kernel"]}
-                        self.assertEqual(judged, {verdict}, kernel)
-
-    def test_planted_graph(self) -> None:
-        run = partial(self.planted, "4000 graph")
-        plain = run()
-        self.assertEqual(run(), plain)
-        with tempfile.TemporaryDirectory() as folder:
-            words = ("attach", "--budget", "500%", "--output", f"{folder}/g", "--")
-            self.assertEqual(run(str(OCCBENCH), *words), plain)
-            found = rows(Path(folder) / "g/kernels.csv")
-            for kernel, verdict in (
-                ("needs_occupancy", "needs occupancy"),
-                ("saturated", "saturated"),
-                ("needs_l1", "needs L1"),
-            ):
-                own = [r for r in found if f"{kernel}(" in r["kernel"] and r["graph_id"]]
-                arms = [r for r in rows(Path(folder) / "g/arms.csv") if r["kernel_id"] == own[0]["kernel_id"]]
-                self.assertEqual({r["verdict"] for r in own}, {verdict}, (own, arms))
-
-    def test_planted_green_context(self) -> None:
-        """A grid of one residency is several waves of a part of the SMs. On all of them it may be changed as
-        well, as its machine code waits for no other block; a single launch gives no verdict."""
-        run = partial(self.planted, "300 green")
-        plain = run()
-        with tempfile.TemporaryDirectory() as folder:
-            words = ("attach", "--budget", "500%", "--output", f"{folder}/g", "--")
-            self.assertEqual(run(str(OCCBENCH), *words), plain)
-            found = rows(Path(folder) / "g/kernels.csv")
-        on_a_part = [(r["verdict"], r["why"]) for r in found if r["sm_count"] == "32"]
-        on_all = [(r["verdict"], r["why"]) for r in found if r["sm_count"] != "32"]
-        self.assertEqual(on_a_part, 2 * [("saturated", "")], found)
-        self.assertEqual(on_all, [("unknown", "about 60 launches more")], found)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -12,6 +13,7 @@ from command import OCCBENCH, ROOT, rows
 
 FAKE = Path(os.environ.get("FAKE_DRIVER", ROOT / "build/ci/tests/fake_driver")).resolve()
 OPENED, LINKED, PROFILED = (FAKE / f"attach_{kind}" for kind in ("opened", "linked", "profiled"))
+PROC = f"{OPENED} proc"
 HANDLERS, PLACES, STATIC = (FAKE / f"attach_{kind}" for kind in ("handlers", "places", "static"))
 PLUGIN = FAKE / "libattach_plugin.so"
 Done = subprocess.CompletedProcess
@@ -20,6 +22,14 @@ Done = subprocess.CompletedProcess
 def driver(version: int = 13000) -> dict[str, str]:
     """The environment in which programs find the fake driver of this version of CUDA."""
     return {"LD_LIBRARY_PATH": f"{FAKE}/lib-{version}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+
+
+def run_tool(word: str, *words: object) -> "Done[str]":
+    """A command of this tree's tools."""
+    return subprocess.run(
+        [sys.executable, "-m", f"occbench_tools.{word}", *map(str, words)],
+        text=True, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
+    )  # fmt: skip
 
 
 class AttachCase(unittest.TestCase):

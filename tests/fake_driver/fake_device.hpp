@@ -26,9 +26,23 @@
 #endif
 
 /// A call of the driver, of that name whatever cuda.h makes of it.
-#define FAKE(type, name, parameters)                                                            \
-  extern "C" __attribute__((visibility("default"))) type fake_##name parameters __asm__(#name); \
+#define DECLARE_FAKE(type, name, parameters) \
+  extern "C" __attribute__((visibility("default"))) type fake_##name parameters __asm__(#name)
+#define FAKE(type, name, parameters)    \
+  DECLARE_FAKE(type, name, parameters); \
   type fake_##name parameters
+
+// Those that cuGetProcAddress knows, of other files.
+DECLARE_FAKE(CUresult, cuCtxGetCurrent, (CUcontext*));
+DECLARE_FAKE(CUresult, cuCtxSetCurrent, (CUcontext));
+DECLARE_FAKE(CUresult, cuCtxCreate_v2, (CUcontext*, unsigned, CUdevice));
+DECLARE_FAKE(CUresult, cuCtxDestroy_v2, (CUcontext));
+DECLARE_FAKE(CUresult, cuDevicePrimaryCtxRelease_v2, (CUdevice));
+DECLARE_FAKE(CUresult, cuDevicePrimaryCtxReset_v2, (CUdevice));
+DECLARE_FAKE(CUresult, cuGreenCtxCreate, (CUgreenCtx*, CUdevResourceDesc, CUdevice, unsigned));
+DECLARE_FAKE(CUresult, cuGreenCtxDestroy, (CUgreenCtx));
+DECLARE_FAKE(CUresult, cuCtxFromGreenCtx, (CUcontext*, CUgreenCtx));
+DECLARE_FAKE(CUresult, cuGreenCtxStreamCreate, (CUstream*, CUgreenCtx, unsigned, int));
 
 namespace fake {
 
@@ -71,6 +85,10 @@ void trace(double start_us = 0, double end_us = -1);
 int blocks_of(const Function& f, int block, std::size_t dynamic);
 /// What was asked for runs on so many SMs of the device.
 void run(const KernelLaunch& launch, bool is_pinned, int on_sms = sms);
+
+/// SMs that a launch in this stream runs on. One that leaves the program's stream keeps its place there by
+/// events; aborts where it does not.
+int sms_of_launch(CUstream stream);
 
 /// Where this thread captures, of the graph that is made.
 bool is_capturing();
