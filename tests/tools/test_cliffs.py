@@ -147,10 +147,14 @@ def test_verdict_absent_is_explained() -> None:
     assert "of the dram ceiling or more" in only(pair("read", 4.5e12, 4.5e12))["note"]
     assert "sweep's best" in only(pair("read", 1e12, 1e12))["note"]
     rows = pair("read", 1e12, 1.2e12)
-    assert "the other way, unexplained" in only(rows)["note"]
+    row = only(rows)
+    assert "the other way, unexplained" in row["note"]
+    assert (row["explained"], row["against_theory"]) == (False, True)
     for row, said in zip(rows, (1e12, 1e12, 1.3e12), strict=True):
         row |= dict(throughput_predicted=said, bound_predicted="latency")
-    assert "the model: -30.0 %; it goes the other way, as the model expects" in only(rows)["note"]
+    row = only(rows)
+    assert "the model: -30.0 %; it goes the other way, as the model expects" in row["note"]
+    assert (row["explained"], row["against_theory"]) == (True, True)
 
 
 def test_p_value_of_samples() -> None:
@@ -224,7 +228,8 @@ def test_h200(run: Path) -> None:
         predicted.loc[predicted["dial"] == "dynamic_smem_bytes", "from_value"]
     )
     assert {32, 40, 48, 64, 80, 128} <= set(predicted.loc[predicted["dial"] == "register_cap", "from_value"])
-    bad = predicted[(predicted["verdict"] == "unclear") | predicted["note"].str.contains("unexplained")]
+    unexplained = (predicted["verdict"] == "absent") & ~predicted["explained"]
+    bad = predicted[(predicted["verdict"] == "unclear") | unexplained]
     assert bad.empty, bad[["sweep", "from_value", "drop", "note"]].to_string()
     reads = predicted[predicted["kernel"].str.startswith(("load", "read"))]
     assert (reads["verdict"] == "confirmed").all() and (reads["drop"] > 0.09).all()

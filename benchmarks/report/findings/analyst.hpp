@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "benchmarks/report/curves.hpp"
+#include "benchmarks/report/findings/cliffs.hpp"
 #include "benchmarks/report/findings/findings.hpp"
 #include "benchmarks/report/findings/own.hpp"
 #include "benchmarks/report/findings/phrases.hpp"
@@ -24,7 +25,7 @@
 
 namespace occbench::findings {
 
-constexpr double least_loss = 0.03;  // that is a cliff, or a cost of more warps; also of the SM clock
+constexpr double least_loss = 0.03;  // that more warps or a cap may cost unmentioned; also of the SM clock
 constexpr std::size_t most_of_a_kind = 3;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 

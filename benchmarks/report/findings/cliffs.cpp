@@ -23,13 +23,11 @@ namespace occbench::findings {
 namespace {
 
 constexpr double no_interval = std::numeric_limits<double>::quiet_NaN();
-constexpr double least_drop = 0.01;  // that matters, a fraction
 // Standard deviation of a case's throughput from process to process: the median over the 1,769 cases of four
 // `standard` runs of one build on an H200. No interval of a single run holds it.
 constexpr double process_deviation = 0.0006;
 constexpr double normal_95 = 1.96;
 constexpr double high_percent = 90;  // of a ceiling, which then explains that nothing is lost
-constexpr const char* unexplained = "unexplained";
 
 std::string joined(const std::vector<std::string>& words, const char* between) {
   std::string all;
@@ -79,9 +77,8 @@ class Finder {
       cliff.cause = joined(prediction.causes, " + ");
       cliff.is_predicted = true;
       measure(cliff, pair);
-      cliff.verdict = verdict_of(cliff, prediction.sign);
-      cliff.note = note_of(cliff, pair, prediction.sign);
-      if (cliff.verdict == "confirmed" || std::abs(cliff.drop) > least_drop) known.insert(i);
+      judge(cliff, pair, prediction.sign);
+      if (cliff.verdict == "confirmed" || std::abs(cliff.drop) > least_cliff) known.insert(i);
       found[i] = std::move(cliff);
     }
     for (const Step& step : unpredicted_steps(sweep, known)) found[step.place] = unpredicted(sweep, step);
@@ -190,10 +187,23 @@ class Finder {
     return is_gain ? std::pair(-high, -low) : std::pair(low, high);
   }
 
-  static std::string verdict_of(const Cliff& cliff, int sign) {
+  /// Sets the verdict and what it stands on.
+  void judge(Cliff& cliff, const Pair& at, int sign) const {
     const auto [low, high] = ends_of(cliff, sign);
-    if (high < least_drop) return "absent";
-    return low > 0 ? "confirmed" : "unclear";
+    const double expected = expected_of(at);
+    std::vector<std::string> words = what_changes(cliff, at);
+    if (!std::isnan(expected) && !is_model_)
+      words.push_back("the model: " + drop_words(expected, no_interval, no_interval));
+    if (high < least_cliff) {
+      cliff.verdict = "absent";
+      words.push_back(explain_absence(cliff, at, high < 0));
+    } else if (low > 0) {
+      cliff.verdict = "confirmed";
+    } else {
+      cliff.verdict = "unclear";
+      words.emplace_back("the interval holds both none and one that matters");
+    }
+    cliff.note = joined(words, "; ");
   }
 
   /// The drop by the model; NaN where it predicts nothing.
@@ -203,7 +213,7 @@ class Finder {
     return a > 0 && b > 0 ? 1 - b / a : no_interval;
   }
 
-  [[nodiscard]] std::string note_of(const Cliff& cliff, const Pair& at, int sign) const {
+  [[nodiscard]] std::vector<std::string> what_changes(const Cliff& cliff, const Pair& at) const {
     std::vector<std::string> words;
     const auto step_of_column = [&](const char* column) {
       return text("%g -> %g", number(at.a, column), number(at.b, column));
@@ -215,12 +225,7 @@ class Finder {
                            number(at.b, "waves"), 100 * filled(at.a), 100 * filled(at.b)));
     if (cliff.cause.find("spill onset") != std::string::npos)
       words.push_back(step_of_column("local_bytes") + " B spilled");
-    const double expected = expected_of(at);
-    if (!std::isnan(expected) && !is_model_)
-      words.push_back("the model: " + drop_words(expected, no_interval, no_interval));
-    if (cliff.verdict == "unclear") words.emplace_back("the interval holds both none and one that matters");
-    if (cliff.verdict == "absent") words.push_back(why_absent(cliff, at, sign, expected));
-    return joined(words, "; ");
+    return words;
   }
 
   /// The part of a scheduler's turns that its warps' FMAs fill, where the pipe is the bound. A dependent FMA
@@ -238,8 +243,10 @@ class Finder {
     return bound == rows_.text(at.b, "bound_predicted") ? bound : "";
   }
 
-  /// Where the whole interval says the opposite of theory; empty for less than matters.
-  [[nodiscard]] std::string why_the_other_way(const Cliff& cliff, const Pair& at, double expected) const {
+  /// Where the whole interval says the opposite of theory: the first reason that the rows themselves give;
+  /// empty: none.
+  [[nodiscard]] std::string why_the_other_way(const Cliff& cliff, const Pair& at) const {
+    const double expected = expected_of(at);
     const std::string bound = common_bound(at);
     if (expected * cliff.drop > 0 && std::abs(expected) > std::abs(cliff.drop) / 2)
       return "it goes the other way, as the model expects" + (bound.empty() ? "" : " (" + bound + ")");
@@ -255,13 +262,11 @@ class Finder {
           100 * turns_a, 100 * turns_b);
     if (!std::isnan(number(at.a, "working_set_bytes")))
       return "it goes the other way: fewer working sets share the caches";
-    return std::abs(cliff.drop) > least_drop ? std::string("it goes the other way, ") + unexplained : "";
+    return "";
   }
 
-  /// The first reason that the rows themselves give.
-  [[nodiscard]] std::string why_absent(const Cliff& cliff, const Pair& at, int sign, double expected) const {
-    if (ends_of(cliff, sign).second < 0)
-      if (std::string why = why_the_other_way(cliff, at, expected); !why.empty()) return why;
+  /// Where nothing is lost or gained: likewise.
+  [[nodiscard]] std::string why_nothing(const Pair& at) const {
     const double reached = std::min(number(at.a, "percent_of_ceiling"), number(at.b, "percent_of_ceiling"));
     if (reached >= high_percent)
       return text("both sides at %.0f %% of the %s ceiling or more", reached,
@@ -269,15 +274,26 @@ class Finder {
     double best = 0;
     for (const double rate : column(at.sweep, "throughput")) best = std::fmax(best, rate);
     const double of_best = std::min(number(at.a, "throughput"), number(at.b, "throughput")) / best;
-    if (of_best > 1 - least_drop)
+    if (of_best > 1 - least_cliff)
       return text("both sides at %.1f %% of the sweep's best or more", 100 * of_best);
     const std::string bound = common_bound(at);
-    if (std::abs(expected) < least_drop)
+    if (std::abs(expected_of(at)) < least_cliff)
       return "the model expects none either" + (bound.empty() ? "" : " (" + bound + " on both sides)");
     const double share = std::abs(number(at.b, "warps_per_sm") / number(at.a, "warps_per_sm") - 1);
     if (share > 0 && share < 0.05)
       return text("a change of %.1f %% in warps is too small to tell", 100 * share);
-    return unexplained + text(", and under %g %%", 100 * least_drop);
+    return "";
+  }
+
+  /// Why an absent cliff is not there, for people; sets whether that is known.
+  [[nodiscard]] std::string explain_absence(Cliff& cliff, const Pair& at, bool is_opposite) const {
+    cliff.is_against_theory = is_opposite && std::abs(cliff.drop) > least_cliff;
+    std::string why = is_opposite ? why_the_other_way(cliff, at) : "";
+    if (why.empty() && !cliff.is_against_theory) why = why_nothing(at);
+    cliff.is_explained = !why.empty();
+    if (cliff.is_explained) return why;
+    return cliff.is_against_theory ? "it goes the other way, unexplained"
+                                   : text("unexplained, and under %g %%", 100 * least_cliff);
   }
 
   /// Not of a model: without noise every bend of a simulation would be certain.
@@ -293,7 +309,7 @@ class Finder {
       widths.push_back(std::isnan(half) ? 0 : half);
     }
     const double noise = std::hypot(statistics::median(widths) / normal_95, process_deviation);
-    return find_steps(column(sweep, sweep.dial), rates, least_drop, noise, known);
+    return find_steps(column(sweep, sweep.dial), rates, least_cliff, noise, known);
   }
 
   [[nodiscard]] Cliff unpredicted(const Sweep& sweep, const Step& step) const {

@@ -88,7 +88,7 @@ Clauses Analyst::cliffs() const {
       const std::size_t before = line.places[i - 1];
       const std::size_t after = line.places[i];
       const double loss = 1 - rows_.rate(after) / rows_.rate(before);
-      if (loss < least_loss || loss <= losses[curve]) continue;
+      if (loss < least_cliff || loss <= losses[curve]) continue;
       losses[curve] = loss;
       std::vector<std::string> why;
       const double a = rows_.number(before, "blocks_per_sm");

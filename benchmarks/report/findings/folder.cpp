@@ -73,6 +73,8 @@ nlohmann::json as_json(const std::vector<Cliff>& all) {
                       {"drop_words", drop_words(one.drop, one.drop_low, one.drop_high)},
                       {"p_value", number(one.p_value)},
                       {"verdict", one.verdict},
+                      {"explained", one.is_explained},
+                      {"against_theory", one.is_against_theory},
                       {"note", one.note}});
   return cliffs;
 }

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from occbench_tools import escape
 from occbench_tools.cliffs import digest
-from occbench_tools.cliffs.find import WORDS, table_of
+from occbench_tools.cliffs.find import APART, WORDS, table_of
 from occbench_tools.command import add_folder, entry, folders_of, parser_of
 from occbench_tools.escape import printable
 from occbench_tools.explain.program import document_of
@@ -48,7 +48,7 @@ def read(folder: Path) -> Folder:
 
 def csv(cliffs: pd.DataFrame) -> str:
     """escape.csv()'s; `predicted` is 1 or 0, an empty cell does not apply."""
-    written = cliffs.drop(columns=WORDS).assign(predicted=cliffs["predicted"].astype(int))
+    written = cliffs.drop(columns=APART).assign(predicted=cliffs["predicted"].astype(int))
     return escape.csv(written, "%.8g")
 
 
@@ -110,7 +110,7 @@ def show(found: list[tuple[Path, pd.DataFrame]], form: str, absent: bool) -> Non
         for folder, cliffs in found:
             cliffs.insert(0, "folder", str(folder))
     whole = pd.concat(tables, ignore_index=True)
-    records = json.loads(whole.drop(columns=WORDS).to_json(orient="records"))
+    records = json.loads(whole.drop(columns=APART).to_json(orient="records"))
     print(csv(whole) if form == "csv" else escape.as_json(records), end="")
 
 

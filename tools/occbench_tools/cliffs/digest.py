@@ -11,7 +11,6 @@ import pandas as pd
 from occbench_tools.folder import Folder
 from occbench_tools.screen import LINES, aligned, digits, elided, wrapped
 
-UNEXPLAINED = "unexplained"  # in the note of an absent cliff that no cell of its rows accounts for
 LISTED, ROWS, NAME = 10, 5, 32  # most cliffs, rows of dials, and columns of a run's name
 NAMES = {"dynamic_smem_bytes": "shared memory", "register_cap": "registers",
          "working_set_bytes": "working set", "ilp": "ILP"}  # fmt: skip
@@ -29,9 +28,8 @@ def judged(cliffs: pd.DataFrame) -> pd.DataFrame:
 
     cost: the part of the throughput (fraction) that the slower side of the step lacks.
     """
-    unexplained = cliffs["note"].str.contains(UNEXPLAINED, regex=False)
-    outcome = cliffs["verdict"].replace(dict(confirmed="seen", absent="explained"))
-    outcome = outcome.mask((cliffs["verdict"] == "absent") & unexplained, "unexplained")
+    outcome = cliffs["verdict"].replace(dict(confirmed="seen", absent="unexplained"))
+    outcome = outcome.mask(cliffs["explained"], "explained")
     drop = cliffs["drop"]
     return cliffs.assign(outcome=outcome, cost=drop.where(drop >= 0, -drop / (1 - drop)))
 
@@ -85,11 +83,11 @@ def place(row: pd.Series) -> str:
 def listed(cliffs: pd.DataFrame, room: int, width: int) -> list[str]:
     """The cliffs that matter most: nobody's, those that go against theory, and the deepest seen."""
     deepest = cliffs.sort_values("cost", ascending=False, kind="stable")
-    against = deepest["note"].str.contains("other way", regex=False)
+    unexplained = deepest["outcome"] == "unexplained"
     groups = {
         "Not predicted, the deepest first:": deepest[deepest["outcome"] == "unpredicted"],
         "Against theory for no reason in the data, the worst of each experiment:":
-            deepest[(deepest["outcome"] == "unexplained") & against].drop_duplicates("experiment"),
+            deepest[unexplained & deepest["against_theory"]].drop_duplicates("experiment"),
         "Seen, the deepest of each experiment:":
             deepest[deepest["outcome"] == "seen"].drop_duplicates("experiment"),
     }  # fmt: skip

@@ -14,7 +14,11 @@ COLUMNS = [
     "to_case_id", "cause", "predicted", "blocks_from", "blocks_to", "drop", "drop_low", "drop_high",
     "p_value", "verdict", "note",
 ]  # fmt: skip
-WORDS = "drop_words"  # the drop and its interval for people: no column of cliffs.csv
+WORDS = "drop_words"  # the drop and its interval for people
+# Of an absent one: whether its note has a reason, and whether the change is the opposite of what theory says.
+REASONS = ("explained", "against_theory")
+APART = [WORDS, *REASONS]  # no columns of cliffs.csv
+TRUTHS = {"predicted", *REASONS}
 TEXT = {"experiment", "family", "kernel", "sweep", "dial", "from_case_id", "to_case_id", "cause", "verdict",
         "note", WORDS}  # fmt: skip
 
@@ -22,7 +26,7 @@ TEXT = {"experiment", "family", "kernel", "sweep", "dial", "from_case_id", "to_c
 def find_cliffs(
     cases: pd.DataFrame, env: dict[str, Any], samples: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """What the program says of these valid rows: a row per cliff, with COLUMNS and WORDS.
+    """What the program says of these valid rows: a row per cliff, with COLUMNS and APART.
 
     from and to are neighbours on a sweep's dial, from_value the smaller. drop is 1 - throughput(to) /
     throughput(from), negative for a gain, with its 95 % interval; of an unpredicted cliff it is the step
@@ -40,18 +44,18 @@ def table_of(document: dict[str, Any]) -> pd.DataFrame:
     cliffs = document.get("cliffs", [])
     if not isinstance(cliffs, list) or not all(isinstance(row, dict) for row in cliffs):
         raise ValueError("findings.json: cliffs is not a list of objects")
-    names = [*COLUMNS, WORDS]
+    names = [*COLUMNS, *APART]
     for row in cliffs:
         for name in names:
             value = row.get(name)
-            kinds = str if name in TEXT else bool if name == "predicted" else (int, float, type(None))
+            kinds = str if name in TEXT else bool if name in TRUTHS else (int, float, type(None))
             if (
                 name not in row
                 or not isinstance(value, kinds)
-                or (isinstance(value, bool) != (name == "predicted"))
+                or (isinstance(value, bool) != (name in TRUTHS))
             ):
                 raise ValueError(f"findings.json: cliffs: {name}: {value!s:.60} is not of its type")
     table = pd.DataFrame([[row[name] for name in names] for row in cliffs], columns=names)
-    numbers = dict.fromkeys((name for name in COLUMNS if name not in TEXT and name != "predicted"), float)
+    numbers = dict.fromkeys((name for name in COLUMNS if name not in TEXT | TRUTHS), float)
     blocks = [name for name in ("blocks_from", "blocks_to") if table[name].notna().all()]
     return table.astype(numbers | dict.fromkeys(blocks, "int64"))

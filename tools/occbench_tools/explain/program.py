@@ -25,7 +25,8 @@ USED_OF_GPU = ("power_limit_w", "compute_capability", "l2_bytes")
 
 
 def read_document(folder: Path) -> dict[str, Any] | None:
-    """The folder's findings.json; None where there is none, it is of other rows or lacks cliffs."""
+    """The folder's findings.json; None where there is none, it is of other rows or lacks what
+    is said of cliffs today."""
     path = folder / "findings.json"
     if not path.exists():
         return None
@@ -33,8 +34,11 @@ def read_document(folder: Path) -> dict[str, Any] | None:
     rows = document.get("cases") if isinstance(document, dict) else None
     content = read_untrusted(folder / "cases.csv")
     here = dict(bytes=len(content), crc32=f"{zlib.crc32(content):08x}")
-    is_whole = rows == here and document.get("schema_version") == NEWEST and "cliffs" in document
-    return document if is_whole else None
+    if rows != here or document.get("schema_version") != NEWEST or "cliffs" not in document:
+        return None
+    cliffs = document["cliffs"] if isinstance(document["cliffs"], list) else []
+    is_older = any(isinstance(row, dict) and "explained" not in row for row in cliffs)
+    return None if is_older else document
 
 
 def ask_program(
