@@ -54,6 +54,20 @@ std::vector<Measurement> exact(const std::vector<Reading>& readings) {
   return all;
 }
 
+/// Exact readings of each parameter's recipe, and what they are readings of.
+using MadeUp = std::map<std::string_view, std::pair<std::vector<Reading>, double>>;
+
+void expect_truth(const Recipe& recipe, const MadeUp& made_up) {
+  SCOPED_TRACE(std::string(recipe.parameter));
+  ASSERT_TRUE(made_up.contains(recipe.parameter));
+  const auto& [readings, truth] = made_up.at(recipe.parameter);
+  ASSERT_EQ(readings.size(), recipe.cases.size());
+  const Estimate found = estimate(recipe, exact(readings));
+  ASSERT_TRUE(found.value.has_value()) << found.method;
+  for (const auto& end : {found.value, found.low, found.high}) EXPECT_NEAR(*end / truth, 1, 1e-9);
+  EXPECT_TRUE(found.method.starts_with(recipe.method)) << found.method;
+}
+
 TEST(Recipes, AreOneForEachParameterInTheirOrder) {
   const auto all = recipes();
   const auto fields = theory::parameter_fields();
@@ -123,7 +137,7 @@ TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
       for (const double barriers : {2, 8}) readings.push_back(iteration_of(30 + barriers * 32 * cycles, 32));
     return readings;
   };
-  const std::map<std::string_view, std::pair<std::vector<Reading>, double>> made_up{
+  const MadeUp made_up{
       {"sm_clock", {{iteration_of(1)}, clock_hz}},
       {"tensor_clock", {{{.clock_hz = 1.7e9}}, 1.7e9}},
       {"alu_interval",
@@ -176,16 +190,7 @@ TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
   };
   for (const Recipe& recipe : recipes()) {
     if (recipe.parameter == "launch") continue;
-    SCOPED_TRACE(std::string(recipe.parameter));
-    ASSERT_TRUE(made_up.contains(recipe.parameter));
-    const auto& [readings, truth] = made_up.at(recipe.parameter);
-    ASSERT_EQ(readings.size(), recipe.cases.size());
-    const Estimate found = estimate(recipe, exact(readings));
-    ASSERT_TRUE(found.value.has_value()) << found.method;
-    EXPECT_NEAR(*found.value / truth, 1, 1e-9);
-    EXPECT_NEAR(*found.low / truth, 1, 1e-9);
-    EXPECT_NEAR(*found.high / truth, 1, 1e-9);
-    EXPECT_TRUE(found.method.starts_with(recipe.method)) << found.method;
+    expect_truth(recipe, made_up);
   }
 }
 
@@ -217,7 +222,7 @@ TEST(Probes, FindTheFactsOfAMadeUpDevice) {
   };
   std::vector<Reading> sweeps;
   for (const double rate : {6.0, 6.0, 6.0, 6.0, 4.0, 3.0, 2.0, 2.0}) sweeps.push_back(moving(rate * 1e12));
-  const std::map<std::string_view, std::pair<std::vector<Reading>, double>> made_up{
+  const MadeUp made_up{
       {"fma_interval", {{iteration_of(400 * per_scheduler)}, 2}},
       {"fma_latency", {{chain(8, 4), chain(32, 4)}, 4}},
       {"wide_product_interval", {{all_warps(64, 4), all_warps(256, 4)}, 4}},
@@ -238,13 +243,7 @@ TEST(Probes, FindTheFactsOfAMadeUpDevice) {
       {"l2_share", {sweeps, 0.75}},
   };
   for (const Recipe& recipe : probe_recipes(theory::find_device("h200").sm)) {
-    SCOPED_TRACE(std::string(recipe.parameter));
-    ASSERT_TRUE(made_up.contains(recipe.parameter));
-    const auto& [readings, truth] = made_up.at(recipe.parameter);
-    ASSERT_EQ(readings.size(), recipe.cases.size());
-    const Estimate found = estimate(recipe, exact(readings));
-    ASSERT_TRUE(found.value.has_value()) << found.method;
-    EXPECT_NEAR(*found.value / truth, 1, 1e-9);
+    expect_truth(recipe, made_up);
   }
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from occbench_tools.lines import write_whole
 
@@ -67,26 +68,23 @@ def refresh_man_page(write: bool) -> int:
     if wanted is None:
         print("tools/docs: help2man is not installed: the man page is not updated", file=sys.stderr)
         return 0
-    if man.PAGE.exists() and man.PAGE.read_text(encoding="utf-8") == wanted:
-        return 0
-    if not write:
-        complain(f"{man.PAGE.relative_to(ROOT)}: does not match the program's help")
-        return 1
-    write_whole(man.PAGE, wanted)
-    print(f"{man.PAGE.relative_to(ROOT)}: written")
-    return 0
+    return refresh(man.PAGE, wanted, "the program's help", write)
 
 
 def refresh_measured(write: bool) -> int:
     """0 the calculator's measured curves are those of the committed runs, 1 they are not."""
-    wanted = measured.text()
-    if measured.FILE.exists() and measured.FILE.read_text(encoding="utf-8") == wanted:
+    return refresh(measured.FILE, measured.text(), "the committed runs", write)
+
+
+def refresh(path: Path, wanted: str, source: str, write: bool) -> int:
+    """0 the file has the text that `source` gives, or was written; 1 it does not."""
+    if path.exists() and path.read_text(encoding="utf-8") == wanted:
         return 0
     if not write:
-        complain(f"{measured.FILE.relative_to(ROOT)}: does not match the committed runs")
+        complain(f"{path.relative_to(ROOT)}: does not match {source}")
         return 1
-    write_whole(measured.FILE, wanted)
-    print(f"{measured.FILE.relative_to(ROOT)}: written")
+    write_whole(path, wanted)
+    print(f"{path.relative_to(ROOT)}: written")
     return 0
 
 

@@ -26,7 +26,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -50,6 +50,8 @@ SHOWN = 5  # gaps that are printed
 Launch = tuple[
     str | None, dict[str, float]
 ]  # its case, or None outside of every range; metrics in base units
+LaunchKey = tuple[int, str, str]  # number of the head, process, ID
+Metric = tuple[str, str, str]  # name or label, value, unit
 
 
 class NotNcu(ValueError):
@@ -78,25 +80,25 @@ def is_metric(name: str) -> bool:
     return "__" in name and not name.startswith(("device__attr", "nvlink__", "c2clink__", "numa__"))
 
 
-def csv_launches(lines: Iterable[str]) -> list[Launch]:
-    """The launches that `ncu --csv` printed, page raw or details; each process may bring a head of its own.
+def rows_of(lines: Iterable[str]) -> list[list[str]]:
+    """The cells of each line that is not one of ncu's own messages. Raises NotNcu."""
+    try:
+        return list(csv.reader(line for line in lines if not line.startswith("==")))
+    except csv.Error as error:  # a cell of more than 131,072 characters, for one
+        raise NotNcu(f"is no CSV of ncu's: {error}") from None
 
-    Raises NotNcu where there is no head, or one without NVTX ranges.
+
+def ncu_rows(rows: Iterable[list[str]]) -> Iterator[tuple[LaunchKey, dict[str, str], list[Metric]]]:
+    """Of `ncu --csv`, page raw or details: each row's launch, its cells by column, and what it counts.
+
+    Each process may bring a head of its own.
     """
-    found: dict[tuple[int, str, str], Launch] = {}
     head: list[str] = []
     units: dict[str, str] = {}
     heads = 0
-    lines = list(lines)
-    try:
-        rows = list(csv.reader(line for line in lines if not line.startswith("==")))
-    except csv.Error as error:  # a cell of more than 131,072 characters, for one
-        raise NotNcu(f"is no CSV of ncu's: {error}") from None
     for cells in rows:
         if cells[:1] == ["ID"]:
             head, units, heads = cells, {}, heads + 1
-            if not any("Push/Pop_Range" in name for name in head):
-                raise NotNcu("its CSV has no column of NVTX ranges; ncu prints them with --nvtx")
             continue
         if not head or len(cells) != len(head):
             continue
@@ -104,17 +106,28 @@ def csv_launches(lines: Iterable[str]) -> list[Launch]:
         if not row["ID"].isdigit():  # a raw page's row of units
             units = row
             continue
+        if "Metric Name" in row:
+            counted = [(row["Metric Name"], row["Metric Value"], row["Metric Unit"])]
+        else:
+            counted = [(name, cell, units.get(name, "")) for name, cell in row.items()]
+        yield (heads, row.get("Process ID", ""), row["ID"]), row, counted
+
+
+def csv_launches(lines: Iterable[str]) -> list[Launch]:
+    """The launches that `ncu --csv` printed. Raises NotNcu where there is no head, or one without ranges."""
+    found: dict[LaunchKey, Launch] = {}
+    lines = list(lines)
+    rows = rows_of(lines)
+    heads = [cells for cells in rows if cells[:1] == ["ID"]]
+    if not all(any("Push/Pop_Range" in name for name in head) for head in heads):
+        raise NotNcu("its CSV has no column of NVTX ranges; ncu prints them with --nvtx")
+    for key, row, counted in ncu_rows(rows):
         ranges = " ".join(cell for name, cell in row.items() if "Push/Pop_Range" in name)
         case = re.search(rf"\b{DOMAIN}:([\w.=+-]+)", ranges)
-        key = (heads, row.get("Process ID", ""), row["ID"])
         _, metrics = found.setdefault(key, (case[1] if case else None, {}))
-        if "Metric Name" in row:
-            name = LABELS.get(row["Metric Name"], row["Metric Name"])
-            cells_of = [(name, row["Metric Value"], row["Metric Unit"])] if name else []
-        else:
-            cells_of = [(name, text, units.get(name, "")) for name, text in row.items() if is_metric(name)]
-        for name, text, unit in cells_of:
-            if (value := number(text, unit)) is not None:
+        for label, text, unit in counted:
+            name = LABELS.get(label, label) if "Metric Name" in row else label if is_metric(label) else ""
+            if name and (value := number(text, unit)) is not None:
                 metrics[name] = value
     if error := next((line for line in lines if line.startswith("==ERROR==")), None) if not heads else None:
         raise NotNcu(f"holds an error of ncu's alone: {error.removeprefix('==ERROR==').strip()}")

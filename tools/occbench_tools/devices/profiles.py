@@ -7,7 +7,6 @@ time_s and dram_percent, and as many of PLAIN as are known.
 
 from __future__ import annotations
 
-import csv
 import io
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools.devices.features import SHARED, starts
-from occbench_tools.import_ncu import LABELS, NotNcu, number, refuse_cut
+from occbench_tools.import_ncu import LABELS, LaunchKey, NotNcu, ncu_rows, number, refuse_cut, rows_of
 from occbench_tools.untrusted_files import read_untrusted
 
 # Of a plain CSV, by cases.csv's names: what they are in features.SHARED.
@@ -65,27 +64,10 @@ def kernels_of(path: Path, gpu: dict[str, Any]) -> pd.DataFrame:
 
 def ncu_launches(text: str) -> pd.DataFrame:
     """A row per launch: kernel, cc, and the fields of METRICS as fractions, in s and byte."""
-    head: list[str] = []
-    units: dict[str, str] = {}
-    found: dict[tuple[int, str, str], dict[str, Any]] = {}
-    heads = 0
-    for cells in rows_of(text):
-        if cells[:1] == ["ID"]:
-            head, units, heads = cells, {}, heads + 1
-            continue
-        if not head or len(cells) != len(head):
-            continue
-        row = dict(zip(head, cells, strict=True))
-        if not row["ID"].isdigit():  # a raw page's row of units
-            units = row
-            continue
-        key = (heads, row.get("Process ID", ""), row["ID"])
+    found: dict[LaunchKey, dict[str, Any]] = {}
+    for key, row, counted in ncu_rows(rows_of(text.splitlines())):
         launch = found.setdefault(key, dict(kernel=row.get("Kernel Name", ""), cc=row.get("CC", "")))
-        if "Metric Name" in row:
-            told = [(row["Metric Name"], row["Metric Value"], row["Metric Unit"])]
-        else:
-            told = [(name, cell, units.get(name, "")) for name, cell in row.items()]
-        for name, cell, unit in told:
+        for name, cell, unit in counted:
             field = METRICS.get(name) or METRICS.get(LABELS.get(name, ""))
             # The first columns of a page are called as labels are: 'Grid Size' is (792, 1, 1) there.
             if field and (value := number(cell, unit)) is not None:
@@ -96,14 +78,6 @@ def ncu_launches(text: str) -> pd.DataFrame:
     if "time_ns" in table:
         table["time_s"] = table["time_ns"] / 1e9
     return table
-
-
-def rows_of(text: str) -> list[list[str]]:
-    """The cells of each line that is not one of ncu's own messages. Raises NotNcu."""
-    try:
-        return list(csv.reader(line for line in text.splitlines() if not line.startswith("==")))
-    except csv.Error as error:
-        raise NotNcu(f"is no CSV: {error}") from None
 
 
 def plain_launches(text: str) -> pd.DataFrame:
