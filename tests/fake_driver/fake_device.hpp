@@ -25,11 +25,11 @@
 #define FAKE_VERSION 13000
 #endif
 
-/// A call of the driver, of that name whatever cuda.h makes of it.
+/// A call of the driver, of that name whatever cuda.h makes of it: neither macro may hand the name to another.
 #define DECLARE_FAKE(type, name, parameters) \
   extern "C" __attribute__((visibility("default"))) type fake_##name parameters __asm__(#name)
-#define FAKE(type, name, parameters)    \
-  DECLARE_FAKE(type, name, parameters); \
+#define FAKE(type, name, parameters)                                                            \
+  extern "C" __attribute__((visibility("default"))) type fake_##name parameters __asm__(#name); \
   type fake_##name parameters
 
 // Those that cuGetProcAddress knows, of other files.
