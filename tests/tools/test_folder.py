@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from collections.abc import Callable
@@ -47,6 +48,16 @@ def cell(path: Path, line: int, column: str, value: str) -> None:
         return lines
 
     edit(path, change)
+
+
+def column_of(path: Path, column: str, value: str, which: slice) -> None:
+    """Sets cells of one column in `which` of the rows."""
+    with path.open(newline="", encoding="utf-8") as text:
+        header, *rows = csv.reader(text)
+    for row in rows[which]:
+        row[header.index(column)] = value
+    with path.open("w", newline="", encoding="utf-8") as text:
+        csv.writer(text, lineterminator="\n").writerows([header, *rows])
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
@@ -130,6 +141,32 @@ def test_a_time_is_a_number(run: Path, value: str) -> None:
     cell(run / "samples.csv", 5, "time_s", value)
     with pytest.raises(ValueError, match=r"^samples\.csv:5: time_s: "):
         read_folder(run)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("status", "valid?", "valid? is not one of valid, noisy, invalid, impossible, skipped"),
+        ("case_id", "a;b", "a;b does not match ^[A-Za-z0-9_.=+-]+$"),
+        ("limiters", "luck", "luck does not match ^(warps|"),
+        ("throughput_unit", "furlong/s", "furlong/s is not one of byte/s, flop/s, operation/s"),
+        ("carveout_percent", "1\x12", "1\x12 is not a number"),
+        ("block_size", "1e300", "1e+300 is not an integer"),
+    ],
+)
+def test_a_cell_is_as_the_schema_says(run: Path, column: str, value: str, said: str) -> None:
+    """A row of a status that nobody knows would be left out of all that is shown."""
+    column_of(run / "cases.csv", column, value, slice(1, 2))
+    for strict in (True, False):
+        with pytest.raises(ValueError, match=rf"^cases\.csv:3: {column}: ") as refusal:
+            read_folder(run, samples=False, strict=strict)
+        assert said in str(refusal.value)
+
+
+def test_a_column_of_truths_is_no_column_of_ones(run: Path) -> None:
+    column_of(run / "cases.csv", "ilp", "true", slice(None))
+    with pytest.raises(ValueError, match=r"^cases\.csv:2: ilp: true is not a number"):
+        read_folder(run, samples=False)
 
 
 @pytest.mark.parametrize("column", ["throughput", "time_median_s", "warps_per_sm", "sm_clock_hz"])

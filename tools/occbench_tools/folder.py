@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools import NEWEST, READ, SCHEMA_VERSIONS, schema_upgrade
-from occbench_tools.schema import check_types, of_version, rename_fields, schema, version_of
-from occbench_tools.schema_checks import wrong_header
+from occbench_tools.schema import check_types, complaint, of_version, rename_fields, schema, version_of
+from occbench_tools.schema_checks import NUMBER, wrong_header
 from occbench_tools.untrusted_files import parse_json, plain_or_packed, read_untrusted
 
 # Text that no row can do without, and that comes again and again: one code per row instead of one string.
@@ -29,6 +30,8 @@ REPEATED = {"samples.csv": ("case_id",)}
 # Of a valid case of cases.csv: what a curve is drawn of, and divided by.
 POSITIVE = ("throughput", "time_median_s", "blocks_per_sm", "warps_per_sm")
 POSITIVE_IF_GIVEN = ("time_ci95_low_s", "time_ci95_high_s", "sm_clock_hz")
+LEAST_INEXACT = 2.0**53  # not every integer from here on is a double
+TRUTHS = (b"true", b"True", b"TRUE", b"false", b"False", b"FALSE")
 
 
 @dataclass
@@ -165,18 +168,26 @@ def parse_rows(name: str, content: io.BytesIO, header: list[str], numbers: list[
         with catch_warnings():
             simplefilter("error", pd.errors.ParserWarning)  # a first row with more cells than the header
             types = text | dict.fromkeys(numbers, np.float64)
-            return pd.read_csv(content, dtype=types, engine="c", **options)
+            rows = pd.read_csv(content, dtype=types, engine="c", **options)
     except UnicodeDecodeError as error:
         raise ValueError(f"{name}: not UTF-8: {error.reason}") from error
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         raise ValueError(f"{name}: not CSV: {str(error).strip()}") from error
     except ValueError:  # which of the cells?
-        content.seek(0)
-        words = pd.read_csv(content, dtype=str, **options)
-        for column in numbers:
-            bad = words[column].notna() & pd.to_numeric(words[column], errors="coerce").isna()
-            refuse(name, words, column, bad, "is not a number")
+        refuse_text(name, content, numbers, options)
         raise
+    if any(word in content.getvalue() for word in TRUTHS):  # a column of them passes for ones or zeros
+        refuse_text(name, content, numbers, options)
+    return rows
+
+
+def refuse_text(name: str, content: io.BytesIO, numbers: list[str], options: dict[str, Any]) -> None:
+    """Raises ValueError for the first cell of `numbers` that holds text, if there is one."""
+    content.seek(0)
+    words = pd.read_csv(content, dtype=str, **options)
+    for column in numbers:
+        is_number = words[column].str.strip().str.fullmatch(NUMBER.pattern, flags=re.ASCII, na=True)
+        refuse(name, words, column, ~is_number.astype(bool), "is not a number")
 
 
 def refuse(name: str, rows: pd.DataFrame, column: str, bad: pd.Series | np.ndarray, what: str) -> None:
@@ -210,12 +221,18 @@ def check_column(name: str, rows: pd.DataFrame, column: dict[str, Any], strict: 
     if not column["nullable"] and (strict or column["type"] == "string"):
         refuse(name, rows, title, values.isna(), "is not allowed")
     if column["type"] == "string":
+        wrong = [text for text in values.dropna().unique() if complaint(column, text)]
+        rule = f"does not match {column.get('pattern')}"
+        if "allowed" in column:
+            rule = f"is not one of {', '.join(column['allowed'])}"
+        refuse(name, rows, title, values.isin(wrong), rule)
         return
     cells = values.to_numpy()
     there = ~np.isnan(cells)
     refuse(name, rows, title, np.isinf(cells), "is not a finite number")
     if column["type"] == "integer":
-        refuse(name, rows, title, there & (cells != np.rint(cells)), "is not an integer")
+        no_integer = (cells != np.rint(cells)) | (np.abs(cells) >= LEAST_INEXACT)
+        refuse(name, rows, title, there & no_integer, "is not an integer")
     if "allowed" in column:
         other = there & ~np.isin(cells, column["allowed"])
         refuse(name, rows, title, other, f"is not one of {', '.join(map(str, column['allowed']))}")
