@@ -273,6 +273,111 @@ TEST_F(RunFolder, ResumeRefusesAnotherSchemaAndLeavesItAlone) {
   EXPECT_EQ(text_of(cases()), "schema_version,case_id\n0,old\n");
 }
 
+/// A row of cases.csv with other text in one column.
+csv::Row changed(csv::Row row, const std::string& column, const std::string& text) {
+  const auto names = case_columns();
+  row.at(static_cast<std::size_t>(std::ranges::find(names, column) - names.begin())) = text;
+  return row;
+}
+
+TEST_F(RunFolder, ResumeRefusesACellThatIsNotAsTheSchemaSays) {
+  struct Damage {
+    const char *column, *text, *said;
+  };
+  constexpr Damage damages[] = {
+      {"schema_version", "3", "schema_version: 3, and the file is of schema "},
+      {"case_id", "a b", "case_id: a b does not match ^[A-Za-z0-9_.=+-]+$"},
+      {"status", "valid ", "status: valid  is not one of valid, noisy, "},
+      {"reason", "why", "reason: must be empty in a valid row"},
+      {"curve", "", "curve: empty, and must not be"},
+      {"form", "a\nb", "a cell spans lines"},
+      {"block_size", "0", "block_size: 0 is below 1"},
+      {"grid_size", "12.5", "grid_size: 12.5 is not an integer"},
+      {"carveout_percent", "1\x12", "carveout_percent: 1\\x12 is not a number"},
+      {"carveout_percent", "101", "carveout_percent: 101 is above 100"},
+      {"limiters", "warps+luck", "limiters: warps+luck does not match ^(warps|"},
+      {"time_median_s", "", "time_median_s: empty in a row with status valid"},
+      {"time_median_s", "inf", "time_median_s: inf is not a number"},
+      {"throughput", "1e400", "throughput: 1e400 is not a number"},
+      {"throughput_unit", "furlong/s", "throughput_unit: furlong/s is not one of byte/s, "},
+  };
+  {
+    auto recorder = create();
+    put(recorder, valid_result(128));
+    put(recorder, valid_result(256));
+  }
+  const std::string whole = text_of(cases()), all_samples = text_of(samples());
+  const csv::Row second = case_fields(valid_result(256));
+  const std::string first = whole.substr(0, whole.size() - csv::format(second).size());
+  for (const auto& [column, text, said] : damages) {
+    const std::string damaged = first + csv::format(changed(second, column, text));
+    std::ofstream(cases(), std::ios::binary) << damaged;
+    expect_file_error([&] { Recorder::resume(folder_); }, std::string("cases.csv:3: ") + said);
+    EXPECT_EQ(text_of(cases()), damaged) << column;
+    EXPECT_EQ(text_of(samples()), all_samples) << column;
+  }
+}
+
+TEST_F(RunFolder, ResumeRefusesRowsThatAreNotWholeOrNotThisRuns) {
+  {
+    auto recorder = create();
+    put(recorder, valid_result(128));
+  }
+  const std::string whole = text_of(cases());
+  const std::string row = csv::format(case_fields(valid_result(256)));
+  const auto refused = [&](const std::string& rows, const std::string& said,
+                           const std::set<std::string>& planned = {}) {
+    std::ofstream(cases(), std::ios::binary) << whole << rows;
+    expect_file_error([&] { Recorder::resume(folder_, planned); }, said);
+    EXPECT_EQ(text_of(cases()), whole + rows);
+  };
+  const auto count = std::to_string(case_columns().size());
+  refused("7,model\n" + row, "cases.csv:3: 2 cells where the header has " + count);
+  refused("7,\"model\n" + row, "cases.csv:3: a quote is not closed");
+  refused(row + row, "cases.csv:4: case_id: " + valid_result(256).planned.id + " is there twice");
+  refused(row, "cases.csv:3: case_id: " + valid_result(256).planned.id + " is no case of this run",
+          {valid_result(128).planned.id});
+  std::ofstream(folder_ / "env.json") << R"({"source": "model"})";
+  refused(row, "cases.csv:2: source: measured, and env.json says model");
+}
+
+TEST_F(RunFolder, ResumeRefusesASampleThatIsNotAsTheSchemaSays) {
+  {
+    auto recorder = create();
+    put(recorder, valid_result(128));
+  }
+  const std::string whole = text_of(samples());
+  const csv::Row good = sample_fields(samples_of(valid_result(256))[0]);
+  const std::pair<const char*, const char*> damages[] = {
+      {"1;2", "case_id: 1;2 does not match"},  {"-1", "repetition: -1 is below 0"},
+      {"1.5", "round: 1.5 is not an integer"}, {"", "sample: empty, and must not be"},
+      {"nan", "time_s: nan is not a number"},  {"fast", "sm_clock_hz: fast is not a number"},
+      {"2", "discarded: 2 is not one of 0, 1"}};
+  for (std::size_t i = 0; i < std::size(damages); ++i) {
+    csv::Row damaged = good;
+    damaged[i + 1] = damages[i].first;
+    std::ofstream(samples(), std::ios::binary) << whole << csv::format(damaged);
+    expect_file_error([&] { Recorder::resume(folder_); }, std::string("samples.csv:5: ") + damages[i].second);
+    EXPECT_EQ(text_of(samples()), whole + csv::format(damaged));
+  }
+}
+
+TEST_F(RunFolder, RefusesAnEnvironmentWhoseFieldsHaveOtherTypes) {
+  create();
+  const std::pair<const char*, const char*> damages[] = {
+      {R"({"preset": 5})", "env.json: preset: 5 is not of type string"},
+      {R"({"gpu": {"uuid": null}})", "env.json: gpu.uuid: null, and must not be"},
+      {R"({"experiments": {"waves": 1}})", "env.json: experiments.waves: 1 is not of type object"},
+      {R"({"disturbance": [{"launches": "7"}]})", "env.json: disturbance[0].launches: \"7\" is not of type"},
+      {R"({"kind": "attach", "complaints": [1]})", "env.json: complaints[0]: 1 is not of type string"}};
+  for (const auto& [text, said] : damages) {
+    std::ofstream(folder_ / "env.json") << text;
+    expect_file_error([&] { static_cast<void>(Recorder::environment_of(folder_)); }, said);
+  }
+  std::ofstream(folder_ / "env.json") << R"({"schema_version": 4, "experiments": ["waves"], "new": 1})";
+  EXPECT_NO_THROW(static_cast<void>(Recorder::environment_of(folder_))) << "of an older version";
+}
+
 TEST_F(RunFolder, RefusesAnEnvironmentThatIsNotJson) {
   create();
   std::ofstream(folder_ / "env.json") << "{\"gpu\":";

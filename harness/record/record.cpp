@@ -18,6 +18,7 @@
 #include "harness/io/csv.hpp"
 #include "harness/io/gzip.hpp"
 #include "harness/io/json.hpp"
+#include "harness/record/schema.hpp"
 
 namespace occbench {
 
@@ -226,24 +227,51 @@ const std::vector<Column>& columns() {
 constexpr const char* run_files[] = {"cases.csv", "samples.csv", "samples.csv.gz", "env.json"};
 constexpr const char* rows_are_kept = "; earlier rows are kept, make room and continue with --resume";
 
-/// The whole records of a CSV file whose header must be `header`.
+using RowRule = std::function<void(const csv::Row& row, const RowCheck& check)>;
+
+/// The whole records of a CSV file whose header must be `header`. Throws UserError(Exit::file) at the first
+/// that is not as the schema says, or that `also` refuses; leaves out one that a crash cut off at the end.
 std::vector<csv::Row> read_whole_records(const fs::path& path, const std::vector<std::string>& header,
-                                         std::size_t limit) {
+                                         std::size_t limit, const RowRule& also = {}) {
   check_readable(path, limit);
   std::ifstream in(path, std::ios::binary);
   if (!in) fail(path, std::string("cannot be read: ") + std::strerror(errno));
   std::vector<csv::Row> rows;
-  bool first = true;
-  while (const auto record = csv::read(in)) {
-    if (!record->complete) break;  // a row cut off by a crash
-    if (first && record->fields != header)
-      fail(path, "its columns are not those of schema " + std::to_string(schema_version) +
-                     ": it was written by another version, start a new folder");
-    if (!first && record->fields.size() == header.size()) rows.push_back(record->fields);
-    first = false;
+  RowCheck check(path, path.filename().string(), header);
+  auto record = csv::read(in);
+  if (!record || !record->complete) return rows;
+  if (record->fields != header)
+    fail(path, "its columns are not those of schema " + std::to_string(schema_version) +
+                   ": it was written by another version, start a new folder");
+  while ((record = csv::read(in)) && check.is_whole(*record)) {
+    check.check(record->fields);
+    if (record->fields.front() != std::to_string(schema_version))
+      check.refuse("schema_version: " + record->fields.front() + ", and the file is of schema " +
+                   std::to_string(schema_version));
+    if (also) also(record->fields, check);
+    rows.push_back(std::move(record->fields));
   }
-  if (first) rows.clear();
   return rows;
+}
+
+std::size_t place_of(std::string_view column) {
+  return static_cast<std::size_t>(std::ranges::find(columns(), column, &Column::name) - columns().begin());
+}
+
+/// Between the cells of a row of cases.csv, and of it and others: each case is this run's, and there once.
+RowRule rule_of_cases(const nlohmann::json& environment, const std::set<std::string>& planned) {
+  return [&planned, source = environment.value("source", nlohmann::json()), ids = std::set<std::string>()](
+             const csv::Row& row, const RowCheck& check) mutable {
+    check.check_filled(row);
+    // None is written so: a stray quote has swallowed rows.
+    if (std::ranges::any_of(row, [](const auto& cell) { return cell.find('\n') != std::string::npos; }))
+      check.refuse("a cell spans lines");
+    const std::string &id = row[place_of("case_id")], &own = row[place_of("source")];
+    if (!ids.insert(id).second) check.refuse("case_id: " + id + " is there twice");
+    if (!planned.empty() && !planned.contains(id)) check.refuse("case_id: " + id + " is no case of this run");
+    if (source.is_string() && source != own)
+      check.refuse("source: " + own + ", and env.json says " + source.get<std::string>());
+  };
 }
 
 /// The sample of a row that sample_fields() wrote.
@@ -253,7 +281,7 @@ SampleRow sample_of(const csv::Row& row, const fs::path& file) {
     const std::string& text = row[column];
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size())
-      fail(file, "'" + text + "' is no number; start a new folder");
+      fail(file, sample_columns()[column] + ": " + text + " is out of range");
   };
   read(2, s.repetition);
   read(3, s.round);
@@ -327,31 +355,30 @@ Recorder Recorder::create(RunFolder folder, const nlohmann::json& environment) {
   return Recorder(std::move(folder));
 }
 
-Recorder Recorder::resume(RunFolder folder) {
+Recorder Recorder::resume(RunFolder folder, const std::set<std::string>& planned) {
   const fs::path path = folder.path();
   if (!fs::exists(path / "env.json")) fail(path, "holds no run to resume (no env.json)");
+  const nlohmann::json environment = environment_of(path);
   // Left by a kill while a file was replaced.
   for (const auto& entry : fs::directory_iterator(path))
     for (const char* name : run_files)
       if (const std::string file = entry.path().filename(); file.starts_with(name) && file.ends_with(".part"))
         static_cast<void>(unlink(entry.path().c_str()));
-  const auto rows_of = [&](const char* name, const std::vector<std::string>& header, std::size_t limit) {
-    return fs::exists(path / name) ? read_whole_records(path / name, header, limit) : std::vector<csv::Row>();
+  const auto rows_of = [&](const char* name, const std::vector<std::string>& header, std::size_t limit,
+                           const RowRule& also = {}) {
+    return fs::exists(path / name) ? read_whole_records(path / name, header, limit, also)
+                                   : std::vector<csv::Row>();
   };
-  auto cases = rows_of("cases.csv", case_columns(), cases_limit);
-  const auto id = std::ranges::find(columns(), "case_id", &Column::name) - columns().begin();
-  const auto status = std::ranges::find(columns(), "status", &Column::name) - columns().begin();
+  auto cases = rows_of("cases.csv", case_columns(), cases_limit, rule_of_cases(environment, planned));
+  const std::size_t id = place_of("case_id"), status = place_of("status");
   std::set<std::string> finished;
   std::set<std::string> without_time;
   for (const auto& row : cases) {
-    if (row[static_cast<std::size_t>(status)] != to_string(Status::valid))
-      without_time.insert(row[static_cast<std::size_t>(id)]);
-    if (row[static_cast<std::size_t>(status)] != to_string(Status::noisy))
-      finished.insert(row[static_cast<std::size_t>(id)]);
+    if (row[status] != to_string(Status::valid)) without_time.insert(row[id]);
+    if (row[status] != to_string(Status::noisy)) finished.insert(row[id]);
   }
   // Noisy cases are measured again, from no sample.
-  std::erase_if(cases,
-                [&](const csv::Row& row) { return !finished.contains(row[static_cast<std::size_t>(id)]); });
+  std::erase_if(cases, [&](const csv::Row& row) { return !finished.contains(row[id]); });
   if (!fs::exists(path / "samples.csv") && fs::exists(path / "samples.csv.gz"))
     unpack_file(path / "samples.csv", samples_limit);
   auto samples = rows_of("samples.csv", sample_columns(), samples_limit);
@@ -378,6 +405,10 @@ nlohmann::json Recorder::environment_of(const fs::path& folder) {
     fail(file, e.what());
   }
   if (!json.is_object()) fail(file, "is not a JSON object");
+  const bool is_attached = json.value("kind", nlohmann::json()) == nlohmann::json("attach");
+  const auto& fields = schema_entries("env.json", is_attached ? Origin::attach : Origin::run);
+  if (const std::string what = environment_complaint(json, fields, EnvironmentCheck::types); !what.empty())
+    fail(file, what);
   return json;
 }
 

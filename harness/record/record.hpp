@@ -36,8 +36,9 @@ class Recorder {
   /// written.
   static Recorder create(RunFolder folder, const nlohmann::json& environment);
   /// Continues the run in `folder`: removes a row that a crash left incomplete. Throws
-  /// UserError(Exit::file) when there is no run or it is of another schema.
-  static Recorder resume(RunFolder folder);
+  /// UserError(Exit::file) when there is no run, it is of another schema, or a row is not as the schema says
+  /// or of no case in `planned` (empty: any); no row is lost then.
+  static Recorder resume(RunFolder folder, const std::set<std::string>& planned = {});
 
   Recorder(Recorder&&) noexcept = default;
   Recorder& operator=(Recorder&&) = delete;
@@ -59,7 +60,8 @@ class Recorder {
   [[nodiscard]] const std::vector<SampleRow>& unfinished() const { return unfinished_; }
   /// Ids of the cases whose rows were there when the run was resumed.
   [[nodiscard]] const std::set<std::string>& finished() const { return finished_; }
-  /// The environment of the run as written.
+  /// The environment of the run as written. Throws UserError(Exit::file) where it cannot be read, or a field
+  /// has another type than in results/schema.json.
   [[nodiscard]] static nlohmann::json environment_of(const std::filesystem::path& folder);
 
  private:

@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from occbench_docs.committed import committed_runs
+from occbench_tools.schema import of_version, schema, version_of
+from occbench_tools.schema_checks import NUMBER, cell_check
 from verdict import REFUSED, Fault, call, faults, forked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,8 +60,9 @@ def tools() -> dict[str, Callable[[list[str]], int]]:
 # measurements, and compare's for no case in common; 1 is what compare, validate, predictions and import-ncu
 # find, and cliffs' for no sweep.
 MAY = {
-    "cliffs": {0, 1, 4}, "compare": {0, 1, 2, 4}, "explain": {0, 4}, "import-ncu": {0, 1, 4},
-    "plot": {0, 4}, "predictions": {0, 1, 4}, "profile": {1, 2, 4, 5}, "report": {0, 2, 4}, "teach": {0, 4},
+    "cliffs": {0, 1, 4}, "compare": {0, 1, 2, 4}, "explain": {0, 4}, "findings": {0, 4},
+    "import-ncu": {0, 1, 4}, "plot": {0, 4}, "predictions": {0, 1, 4}, "profile": {1, 2, 4, 5},
+    "report": {0, 2, 4}, "teach": {0, 4},
     "validate": {0, 1, 4},
 }  # fmt: skip
 OF_SAMPLES = ("compare", "cliffs")  # read them, as validate does
@@ -357,6 +360,28 @@ def is_table(file: Path) -> bool:
         return False
 
 
+def is_damaged(cases: Path) -> bool:
+    """Whether a cell of cases.csv holds what its column may not, which no reader may take."""
+    content = cases.read_bytes()
+    columns = of_version(schema(), version_of(content))["files"]["cases.csv"]["columns"]
+    checks = {column["name"]: cell_check(column) for column in columns}
+    try:
+        header, *rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))
+    except csv.Error:
+        return False  # by its quotes
+    whole = [row for row in rows if len(row) == len(header)]
+    return any(
+        cell and name in checks and (wrong := checks[name](cell.strip())) and not is_whole_number(cell, wrong)
+        for row in whole
+        for name, cell in zip(header, row, strict=True)
+    )
+
+
+def is_whole_number(cell: str, wrong: str) -> bool:
+    """An integer that is written as a number passes readers, and validate alone asks for its form."""
+    return wrong.endswith("not an integer") and bool(NUMBER.fullmatch(cell)) and float(cell).is_integer()
+
+
 def right(word: str, folder: Path) -> frozenset[int]:
     """The exit codes that are right for a command on this folder, judged by what its files are alone."""
     packed = folder / "samples.csv.gz"
@@ -365,7 +390,7 @@ def right(word: str, folder: Path) -> frozenset[int]:
     whole = whole and (word not in (*OF_SAMPLES, "validate") or is_table(samples))
     if word == "validate":
         return frozenset(MAY[word] if whole else {1, 4})
-    if not whole:
+    if not whole or is_damaged(folder / "cases.csv"):
         return REFUSED
     # A run that was killed may have left a row that is cut off: it is left out, said, and 1.
     is_cut = not (folder / "cases.csv").read_bytes().endswith(b"\n")
@@ -390,7 +415,9 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
         if word != "plot" and before != (contents(hostile), contents(good)):
             found.append(Fault("lost rows", f"{word} changed what it reads"))
             before = contents(hostile), contents(good)
-    found += faults(call([occbench, "findings", "hostile"], cwd=cwd), "findings hostile", frozenset({0, 4}))
+    found += faults(
+        call([occbench, "findings", "hostile"], cwd=cwd), "findings hostile", right("findings", hostile)
+    )
     half = cwd / "half"
     shutil.copytree(place / "model", half)
     mutate(half, dice)
@@ -400,6 +427,15 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
 
 def resumes(half: Path) -> frozenset[int]:
     """Those right for --resume: 1 where a case is invalid or time was over, 2 where env.json asks so."""
-    if not is_json(half / "env.json") or not is_table(half / "cases.csv"):
+    if not is_json(half / "env.json"):
         return REFUSED
-    return frozenset({0, 1, 2, 4})
+    cases = half / "cases.csv"
+    if not cases.is_symlink() and (not cases.exists() or (cases.is_file() and is_without_header(cases))):
+        return frozenset({0, 1, 2, 4})  # of a run that was killed as it began
+    if not is_table(cases):
+        return REFUSED | {2}
+    return frozenset({2, 4} if is_damaged(cases) else {0, 1, 2, 4})
+
+
+def is_without_header(cases: Path) -> bool:
+    return cases.stat().st_size < 1 << 26 and b"\n" not in cases.read_bytes()

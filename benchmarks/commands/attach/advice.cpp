@@ -14,6 +14,7 @@
 #include "harness/attach/analysis/verdict.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"
+#include "harness/record/record.hpp"
 
 namespace occbench::commands {
 
@@ -38,7 +39,7 @@ attach::Advice kernel_of(const Cells& row) {
 
 /// False where the file cannot be read: who needs it says so.
 bool is_observed(const std::filesystem::path& folder) try {
-  return nlohmann::json::parse(read_file(folder / "env.json", environment_limit)).value("observe", false);
+  return Recorder::environment_of(folder).value("observe", false);
 } catch (const std::exception&) {
   return false;
 }
@@ -116,8 +117,8 @@ Advised best_of(const std::filesystem::path& folder) try {
   if (is_observed(folder))
     throw UserError(Exit::file,
                     folder.string() + ": only observed (--observe): no level was tried, so none is best");
-  const std::vector<Cells> arms = table_of(folder / "arms.csv");
-  Advised advised = best_of(table_of(folder / "kernels.csv"), arms);
+  const std::vector<Cells> arms = table_of(folder / "arms.csv", LastRow::whole);
+  Advised advised = best_of(table_of(folder / "kernels.csv", LastRow::whole), arms);
   if (advised.levels.empty()) fail(folder, "no kernel is faster with fewer warps: there is nothing to apply");
   return advised;
 } catch (const std::logic_error&) {  // of numbers and columns
@@ -125,7 +126,7 @@ Advised best_of(const std::filesystem::path& folder) try {
 }
 
 std::vector<std::string> program_of(const std::filesystem::path& folder) try {
-  const auto env = nlohmann::json::parse(read_file(folder / "env.json", environment_limit));
+  const auto env = Recorder::environment_of(folder);
   if (env.at("kind") != "attach") fail(folder, "is no folder of `occbench attach`");
   return env.at("program").get<std::vector<std::string>>();
 } catch (const nlohmann::json::exception&) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "benchmarks/commands/attach/words.hpp"
 #include "benchmarks/report/format.hpp"
@@ -16,6 +17,7 @@
 #include "harness/io/csv.hpp"
 #include "harness/io/files.hpp"
 #include "harness/record/record.hpp"
+#include "harness/record/schema.hpp"
 
 namespace occbench::commands {
 
@@ -24,12 +26,6 @@ namespace {
 using namespace attach;
 
 constexpr const char* table_names[] = {"kernels.csv", "arms.csv", "registers.csv", "counters.csv"};
-
-nlohmann::json environment_of(const std::filesystem::path& folder) try {
-  return nlohmann::json::parse(read_file(folder / "env.json", environment_limit));
-} catch (const nlohmann::json::exception&) {
-  fail(folder / "env.json", "is not JSON");
-}
 
 /// Throws std::invalid_argument or std::out_of_range, as all that follow.
 double read_number(const Cells& row, const std::string& column) {
@@ -40,7 +36,9 @@ double read_number(const Cells& row, const std::string& column) {
 
 template <class T>
 T read_count(const Cells& row, const std::string& column) {
-  return static_cast<T>(std::stoull(row.at(column)));
+  const std::int64_t count = std::stoll(row.at(column));
+  if (!std::in_range<T>(count)) throw std::out_of_range(column);
+  return static_cast<T>(count);
 }
 
 std::optional<Change> read_change(const Cells& row, const std::string& column) {
@@ -162,7 +160,7 @@ void add_devices(Collected& all, const nlohmann::json& env) {
 }
 
 Attached read_tables(const std::filesystem::path& folder) {
-  const nlohmann::json env = environment_of(folder);
+  const nlohmann::json env = Recorder::environment_of(folder);
   Attached found{.is_observed = env.value("observe", false)};
   add_devices(found.all, env);
   found.all.processes.resize(env.at("processes").size());
@@ -225,13 +223,18 @@ nlohmann::json verdicts_json(const Attached& found) {
 
 }  // namespace
 
-std::vector<Cells> table_of(const std::filesystem::path& path) {
+std::vector<Cells> table_of(const std::filesystem::path& path, LastRow last) {
   std::istringstream in(read_file(path, cases_limit));
   std::vector<Cells> rows;
   const auto header = csv::read(in);
-  while (const auto record = csv::read(in)) {
-    if (!record->complete) break;
-    if (record->fields.size() != header->fields.size()) fail(path, "is damaged");
+  if (!header || !header->complete) fail(path, "holds no row");
+  RowCheck check(path, path.filename().string(), header->fields, Origin::attach);
+  for (std::optional<csv::Record> record; (record = csv::read(in));) {
+    if (!check.is_whole(*record)) {
+      if (last == LastRow::whole) check.refuse("the last row is cut off");
+      break;
+    }
+    check.check(record->fields);
     Cells& row = rows.emplace_back();
     for (std::size_t i = 0; i < record->fields.size(); ++i) row[header->fields[i]] = record->fields[i];
   }
@@ -240,8 +243,8 @@ std::vector<Cells> table_of(const std::filesystem::path& path) {
 
 bool is_attached(const std::filesystem::path& folder) {
   if (std::error_code error; !std::filesystem::exists(folder / "env.json", error)) return false;
-  const nlohmann::json env = environment_of(folder);
-  return env.is_object() && env.value("kind", nlohmann::json()) == nlohmann::json("attach");
+  const nlohmann::json env = Recorder::environment_of(folder);
+  return env.value("kind", nlohmann::json()) == nlohmann::json("attach");
 }
 
 Attached read_attached(const std::filesystem::path& folder) try {

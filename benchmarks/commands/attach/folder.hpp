@@ -15,8 +15,12 @@ namespace occbench::commands {
 /// The cells of a row by the names of their columns.
 using Cells = std::map<std::string, std::string>;
 
-/// The rows of a CSV file; a last row that was cut off is left out. Throws UserError(Exit::file).
-[[nodiscard]] std::vector<Cells> table_of(const std::filesystem::path& path);
+enum class LastRow { may_be_cut, whole };
+
+/// The rows of a CSV file, each as results/schema.json says. A last row that was cut off is left out, or
+/// refused like others. Throws UserError(Exit::file).
+[[nodiscard]] std::vector<Cells> table_of(const std::filesystem::path& path,
+                                          LastRow last = LastRow::may_be_cut);
 
 /// kernels.csv, arms.csv, env.json and registers.csv, of this schema or the one before it. Throws
 /// UserError(Exit::file).

@@ -5,6 +5,7 @@
 #include <memory>
 #include <occbench/program.hpp>
 #include <optional>
+#include <set>
 
 #include "benchmarks/commands/run/measurement.hpp"
 #include "benchmarks/commands/run/node.hpp"
@@ -134,7 +135,11 @@ int launch_only(const RunOptions& o, const Plan& plan, Runner& runner) {
 
 Recorder open_recorder(const Request& request, const Plan& plan, const Runner& runner, RunFolder folder) {
   const RunOptions& o = request.options;
-  if (!o.resume.empty()) return Recorder::resume(std::move(folder));
+  if (!o.resume.empty()) {
+    std::set<std::string> planned;
+    for (const CaseSpec& spec : plan.specs) planned.insert(spec.id());
+    return Recorder::resume(std::move(folder), planned);
+  }
   const auto& parameters = plan.target.parameters;
   const RunDescription description{.command_line = request.command_line,
                                    .preset = o.preset,

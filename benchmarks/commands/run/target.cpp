@@ -11,6 +11,7 @@
 #include "benchmarks/report/format.hpp"
 #include "harness/measure/other_processes.hpp"
 #include "harness/record/environment.hpp"
+#include "harness/record/schema.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"
 
 namespace occbench::commands {
@@ -90,6 +91,9 @@ Target resume_target(RunOptions& o, const nlohmann::json& env) try {
   if (commit != build_commit())
     throw UserError(Exit::usage, o.resume + " was started by build " + commit + ", this one is " +
                                      build_commit() + "; start a new folder");
+  if (const std::string what = environment_complaint(env, schema_entries("env.json"), EnvironmentCheck::all);
+      !what.empty())
+    throw UserError(Exit::file, where + ": " + what);
   o.preset = env.value("preset", o.preset);
   o.experiments.clear();
   for (const auto& [name, _] : env.at("experiments").get<std::map<std::string, nlohmann::json>>())

@@ -2,8 +2,8 @@
 #include "benchmarks/report/findings/columns.hpp"
 
 #include <algorithm>
-#include <case_columns.hpp>
-#include <nlohmann/json.hpp>
+
+#include "harness/record/schema.hpp"
 
 namespace occbench::findings {
 
@@ -12,7 +12,7 @@ namespace {
 const std::vector<ColumnFacts>& all_columns() {
   static const std::vector<ColumnFacts> columns = [] {
     std::vector<ColumnFacts> all;
-    for (const auto& column : nlohmann::json::parse(case_columns_json)) {
+    for (const auto& column : schema_entries("cases.csv")) {
       ColumnFacts facts{.name = column.at("name"),
                         .role = column.value("role", ""),
                         .words = column.value("words", ""),

@@ -16,8 +16,9 @@ struct FolderFindings {
   nlohmann::json file = {};  ///< as findings.json has it (results/schema.json, `findings.json`)
 };
 
-/// Throws UserError(Exit::file) where cases.csv or env.json cannot be read or is too large, or cases.csv
-/// lacks a column that findings need. Columns may have their names of schema 6.
+/// Throws UserError(Exit::file) where cases.csv or env.json cannot be read or is too large, cases.csv lacks a
+/// column that findings need, or a cell is not as results/schema.json says. Columns may have their names of
+/// schema 6.
 FolderFindings read_findings(const std::filesystem::path& folder);
 
 /// The same, written into the folder. Throws likewise.

@@ -15,6 +15,7 @@
 #include "harness/io/csv.hpp"
 #include "harness/io/printable.hpp"
 #include "harness/record/record.hpp"
+#include "harness/record/schema.hpp"
 
 namespace occbench::findings {
 
@@ -28,12 +29,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> renamed{
     {{"cycles_per_iteration", "cycles_per_pass"},            // retired
      {"own_cycles_per_iteration", "own_cycles_per_pass"}}};  // retired
 
-double parsed(const std::string& cell, const std::string& where) {
-  if (cell.empty()) return not_a_number;
-  double value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc{} || end != cell.data() + cell.size() || !std::isfinite(value))
-    throw UserError(Exit::file, where + ": " + printable(cell.substr(0, 60)) + " is not a number");
+double parsed(const std::string& cell) {
+  double value = not_a_number;
+  std::from_chars(cell.data(), cell.data() + cell.size(), value);
   return value;
 }
 
@@ -97,9 +95,7 @@ void cut(const Rows& rows, const Places& places, std::string_view dial, std::spa
 Rows::Rows(std::vector<std::string> header, std::vector<std::vector<std::string>> cells,
            const std::string& name)
     : cells_(std::move(cells)), numbers_(header.size()) {
-  for (std::size_t i = 0; i < header.size(); ++i)
-    if (!columns_.emplace(header[i], i).second)
-      throw UserError(Exit::file, name + ": column " + printable(header[i]) + " is there twice");
+  for (std::size_t i = 0; i < header.size(); ++i) columns_.emplace(header[i], i);
   for (const char* column : {"experiment", "family", "variant", "curve", "status", "throughput",
                              "throughput_unit", "register_route", "occupancy_theoretical", "warps_per_sm"})
     if (!columns_.contains(column)) throw UserError(Exit::file, name + ": no column " + column);
@@ -126,7 +122,7 @@ Rows::Rows(std::vector<std::string> header, std::vector<std::vector<std::string>
       continue;
     std::vector<double>& numbers = numbers_[at];
     numbers.reserve(cells_.size());
-    for (const auto& row : cells_) numbers.push_back(parsed(row[at], name + ": " + column));
+    for (const auto& row : cells_) numbers.push_back(parsed(row[at]));
   }
 }
 
@@ -134,13 +130,10 @@ Rows Rows::of_csv(const std::string& text, const std::string& name) {
   std::istringstream in(text);
   const auto header = csv::read(in);
   if (!header || !header->complete) throw UserError(Exit::file, name + " holds no row");
+  RowCheck check(name, "cases.csv", header->fields);
   std::vector<std::vector<std::string>> cells;
-  while (auto row = csv::read(in)) {
-    if (!row->complete) break;
-    if (row->fields.size() != header->fields.size())
-      throw UserError(Exit::file, name + ":" + std::to_string(cells.size() + 2) + ": " +
-                                      std::to_string(row->fields.size()) + " cells, and the header has " +
-                                      std::to_string(header->fields.size()));
+  for (std::optional<csv::Record> row; (row = csv::read(in)) && check.is_whole(*row);) {
+    check.check(row->fields);
     cells.push_back(std::move(row->fields));
   }
   return {header->fields, std::move(cells), name};

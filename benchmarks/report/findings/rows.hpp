@@ -33,8 +33,8 @@ struct Cell {
 class Rows {
  public:
   /// The rows of cases.csv whose status is valid. `name` is that file's, for complaints. Throws
-  /// UserError(Exit::file) where text is no CSV of a schema that is read, or a number is none. A last row
-  /// without its line feed is left out.
+  /// UserError(Exit::file) where text is no CSV of a schema that is read, or a cell is not as
+  /// results/schema.json says. A last row without its line feed is left out.
   static Rows of_csv(const std::string& text, const std::string& name);
   /// Of results that are still in memory, those that are valid.
   static Rows of(const std::vector<CaseResult>& results);

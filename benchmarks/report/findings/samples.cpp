@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "harness/io/csv.hpp"
 #include "harness/io/files.hpp"
-#include "harness/io/printable.hpp"
 #include "harness/io/unpacked.hpp"
+#include "harness/record/schema.hpp"
 
 namespace occbench::findings {
 
@@ -21,10 +21,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Where the columns that count are in a row.
-class Columns {
+/// The launches that count, of rows that are as the schema says.
+class Launches {
  public:
-  Columns(const csv::Row& header, const fs::path& path) : path_(path), count_(header.size()) {
+  Launches(const csv::Row& header, const fs::path& path) : check_(path, "samples.csv", header) {
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto found = std::ranges::find(header, names[i]);
       if (found == header.end()) fail(path, "no column " + std::string(names[i]));
@@ -32,23 +32,20 @@ class Columns {
     }
   }
 
-  void add(const csv::Row& row, Times& times) const {
-    if (row.size() != count_)
-      fail(path_,
-           "a row has " + std::to_string(row.size()) + " cells, and the header " + std::to_string(count_));
+  void add(const csv::Record& record, Times& times) {
+    const csv::Row& row = record.fields;
+    check_.check(row);
+    if (!record.complete) check_.refuse("a quote is not closed");
     if (row[at_[1]] != "0" || row[at_[2]] != "0") return;
     const std::string& cell = row[at_[3]];
     double time_s = 0;
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), time_s);
-    if (error != std::errc{} || end != cell.data() + cell.size() || !std::isfinite(time_s))
-      fail(path_, "time_s: " + printable(cell.substr(0, 60)) + " is not a number");
+    std::from_chars(cell.data(), cell.data() + cell.size(), time_s);
     times[row[at_[0]]].push_back(time_s);
   }
 
  private:
   static constexpr std::array<std::string_view, 4> names{"case_id", "repetition", "discarded", "time_s"};
-  const fs::path& path_;
-  std::size_t count_;
+  RowCheck check_;
   std::array<std::size_t, names.size()> at_{};
 };
 
@@ -62,7 +59,7 @@ Times times_of(const fs::path& folder) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   UnpackedFile in(file, path.string());
   Times times;
-  std::optional<Columns> columns;
+  std::optional<Launches> launches;
   std::string buffer(std::size_t{1} << 20, '\0');
   std::string text;
   while (const std::size_t got = in.read(buffer.data(), buffer.size())) {
@@ -71,11 +68,11 @@ Times times_of(const fs::path& folder) {
     for (std::size_t end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
       std::string_view line(text.data() + start, end - start);
       if (line.ends_with('\r')) line.remove_suffix(1);
-      const csv::Row row = csv::parse(line).fields;
-      if (columns)
-        columns->add(row, times);
+      const csv::Record row = csv::parse(line);
+      if (launches)
+        launches->add(row, times);
       else
-        columns.emplace(row, path);
+        launches.emplace(row.fields, path);
     }
     text.erase(0, start);
     if (text.size() > buffer.size()) fail(path, "a line has more than 1 MiB");

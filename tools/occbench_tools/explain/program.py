@@ -18,6 +18,7 @@ import pandas as pd
 
 from occbench_tools import NEWEST
 from occbench_tools.findings import Sentences, ask, of_json
+from occbench_tools.schema import field_violations, schema
 from occbench_tools.untrusted_files import parse_json, read_untrusted
 
 # Of env.json's gpu, what a finding or a cliff may depend on.
@@ -26,7 +27,10 @@ USED_OF_GPU = ("power_limit_w", "compute_capability", "l2_bytes")
 
 def read_document(folder: Path) -> dict[str, Any] | None:
     """The folder's findings.json; None where there is none, it is of other rows or lacks what
-    is said of cliffs today."""
+    is said of cliffs today.
+
+    Raises OSError, and ValueError where it is damaged.
+    """
     path = folder / "findings.json"
     if not path.exists():
         return None
@@ -37,8 +41,12 @@ def read_document(folder: Path) -> dict[str, Any] | None:
     if rows != here or document.get("schema_version") != NEWEST or "cliffs" not in document:
         return None
     cliffs = document["cliffs"] if isinstance(document["cliffs"], list) else []
-    is_older = any(isinstance(row, dict) and "explained" not in row for row in cliffs)
-    return None if is_older else document
+    if any(isinstance(row, dict) and "explained" not in row for row in cliffs):
+        return None  # an older program's
+    fields = schema()["files"]["findings.json"]["fields"]
+    if wrong := next(field_violations(document, fields), None):
+        raise ValueError(f"findings.json: {wrong[1]}")
+    return document
 
 
 def ask_program(
@@ -58,9 +66,9 @@ def ask_program(
 
 def used_environment(env: dict[str, Any]) -> dict[str, Any]:
     """Of env.json, what a finding may depend on."""
-    kept = {name: env.get(name) for name in ("schema_version", "source", "preset", "experiments")}
+    kept = {name: env[name] for name in ("schema_version", "source", "preset", "experiments") if name in env}
     gpu = env.get("gpu")
-    return kept | dict(gpu={name: gpu.get(name) if isinstance(gpu, dict) else None for name in USED_OF_GPU})
+    return kept | dict(gpu={name: gpu[name] for name in USED_OF_GPU if isinstance(gpu, dict) and name in gpu})
 
 
 def document_of(
