@@ -303,6 +303,24 @@ class DamagedInput(unittest.TestCase):
         (folder / "samples.csv.gz").write_bytes(gzip.compress(header + b"\n" + row * (1 << 21), 9))
         self.refused(run("findings", folder), "samples.csv.gz: unpacks to more than 100 times its size")
 
+    def test_a_run_with_a_hole_is_refused(self) -> None:
+        self.file("run/env.json", b"{}")
+        with self.file("run/cases.csv", b"case_id,status\n").open("r+b") as cases:
+            cases.truncate(240 << 20)
+        self.refused(run("findings", self.folder / "run"), "cases.csv: holds zero bytes")
+
+    def test_a_long_sweep_is_little_work(self) -> None:
+        """Of grids, each of which begins another wave: a step that is predicted."""
+        columns = "experiment,family,variant,curve,case_id,status,throughput,throughput_unit,"
+        columns += "register_route,occupancy_theoretical,warps_per_sm,blocks_per_sm,iterations,time_median_s,"
+        columns += "waves,grid_size\n"
+        row = "e,f,v,c,i{0},valid,1e12,byte/s,free,1,64,8,1,1e-3,{0},{0}\n"
+        self.file("run/env.json", b'{"experiments": {"e": {"dial": "grid_size"}}}')
+        self.file("run/cases.csv", (columns + "".join(map(row.format, range(1, 40_001)))).encode())
+        done = run("findings", self.folder / "run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(json.loads(done.stdout)["cliffs"]), 39_999)
+
     def test_a_line_full_of_colours_takes_no_longer_than_another(self) -> None:
         coloured = self.file("log", log_of("_Z1gi") + b"\x1b[m" * (3 << 20))
         done = run("calc", coloured, "--block-size", "256", "--format", "csv")

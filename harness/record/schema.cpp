@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/io/check.hpp"
+#include "harness/io/files.hpp"
 #include "harness/io/json.hpp"
 #include "harness/io/printable.hpp"
 
@@ -96,6 +97,12 @@ const nlohmann::json& file_of(std::string_view file, Origin origin) {
 const nlohmann::json& schema_entries(std::string_view file, Origin origin) {
   const nlohmann::json& it = file_of(file, origin);
   return it.contains("columns") ? it["columns"] : it.at("fields");
+}
+
+std::string read_table(const std::filesystem::path& path) {
+  std::string text = read_file(path, cases_limit);
+  if (text.find('\0') != std::string::npos) fail(path, "holds zero bytes, and is no text in UTF-8");
+  return text;
 }
 
 RowCheck::RowCheck(std::filesystem::path path, std::string_view file, const csv::Row& header, Origin origin)

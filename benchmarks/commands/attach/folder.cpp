@@ -224,7 +224,7 @@ nlohmann::json verdicts_json(const Attached& found) {
 }  // namespace
 
 std::vector<Cells> table_of(const std::filesystem::path& path, LastRow last) {
-  std::istringstream in(read_file(path, cases_limit));
+  std::istringstream in(read_table(path));
   std::vector<Cells> rows;
   const auto header = csv::read(in);
   if (!header || !header->complete) fail(path, "holds no row");

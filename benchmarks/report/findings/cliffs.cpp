@@ -69,8 +69,9 @@ class Finder {
   [[nodiscard]] std::vector<Cliff> of(const Sweep& sweep) const {
     std::map<std::size_t, Cliff> found;
     std::set<std::size_t> known;
+    const double best = best_of(sweep);
     for (std::size_t i = 0; i + 1 < sweep.places.size(); ++i) {
-      const Pair pair = pair_of(sweep, i);
+      const Pair pair = pair_of(sweep, i, best);
       const Prediction prediction = prediction_of(pair);
       if (prediction.causes.empty()) continue;
       Cliff cliff = cliff_at(pair);
@@ -81,7 +82,8 @@ class Finder {
       if (cliff.verdict == "confirmed" || std::abs(cliff.drop) > least_cliff) known.insert(i);
       found[i] = std::move(cliff);
     }
-    for (const Step& step : unpredicted_steps(sweep, known)) found[step.place] = unpredicted(sweep, step);
+    for (const Step& step : unpredicted_steps(sweep, known))
+      found[step.place] = unpredicted(pair_of(sweep, step.place, best), step);
     std::vector<Cliff> all;
     for (auto& [_, cliff] : found) all.push_back(std::move(cliff));
     return all;
@@ -93,9 +95,15 @@ class Finder {
     const Sweep& sweep;
     std::size_t a;
     std::size_t b;
+    double best;  ///< throughput of the sweep
   };
-  static Pair pair_of(const Sweep& sweep, std::size_t i) {
-    return {sweep, sweep.places[i], sweep.places[i + 1]};
+  static Pair pair_of(const Sweep& sweep, std::size_t i, double best) {
+    return {sweep, sweep.places[i], sweep.places[i + 1], best};
+  }
+  [[nodiscard]] double best_of(const Sweep& sweep) const {
+    double best = 0;
+    for (const double rate : column(sweep, "throughput")) best = std::fmax(best, rate);
+    return best;
   }
 
   [[nodiscard]] double number(std::size_t row, std::string_view column) const {
@@ -271,9 +279,7 @@ class Finder {
     if (reached >= high_percent)
       return text("both sides at %.0f %% of the %s ceiling or more", reached,
                   rows_.text(at.a, "ceiling_kind").c_str());
-    double best = 0;
-    for (const double rate : column(at.sweep, "throughput")) best = std::fmax(best, rate);
-    const double of_best = std::min(number(at.a, "throughput"), number(at.b, "throughput")) / best;
+    const double of_best = std::min(number(at.a, "throughput"), number(at.b, "throughput")) / at.best;
     if (of_best > 1 - least_cliff)
       return text("both sides at %.1f %% of the sweep's best or more", 100 * of_best);
     const std::string bound = common_bound(at);
@@ -312,8 +318,7 @@ class Finder {
     return find_steps(column(sweep, sweep.dial), rates, least_cliff, noise, known);
   }
 
-  [[nodiscard]] Cliff unpredicted(const Sweep& sweep, const Step& step) const {
-    const Pair at = pair_of(sweep, step.place);
+  [[nodiscard]] Cliff unpredicted(const Pair& at, const Step& step) const {
     Cliff cliff = cliff_at(at);
     cliff.cause = guess(at, step);
     cliff.drop = 1 - std::exp(step.height);
@@ -326,7 +331,7 @@ class Finder {
     names.insert(names.end(), swept_dials().begin(), swept_dials().end());
     for (const std::string& name : names)
       if (const double a = number(at.a, name), b = number(at.b, name);
-          name != sweep.dial && name != "grid_size" && a != b && !std::isnan(a) && !std::isnan(b))
+          name != at.sweep.dial && name != "grid_size" && a != b && !std::isnan(a) && !std::isnan(b))
         also.push_back(name + text(" %g -> %g", a, b));
     cliff.note = "beyond the trend on both sides" + (also.empty() ? "" : "; also " + joined(also, ", "));
     return cliff;

@@ -13,6 +13,7 @@
 #include "benchmarks/report/format.hpp"
 #include "harness/io/files.hpp"
 #include "harness/record/record.hpp"
+#include "harness/record/schema.hpp"
 
 namespace occbench::findings {
 
@@ -84,7 +85,7 @@ nlohmann::json as_json(const std::vector<Cliff>& all) {
 FolderFindings read_findings(const std::filesystem::path& folder) {
   const nlohmann::json environment = environment_of(folder);
   const std::filesystem::path path = folder / "cases.csv";
-  const std::string text = read_file(path, cases_limit);
+  const std::string text = read_table(path);
   const Rows rows = Rows::of_csv(text, path.string());
   FolderFindings found{.all = findings_of_run(rows, environment)};
   const auto checksum = crc32_z(0, reinterpret_cast<const unsigned char*>(text.data()), text.size());

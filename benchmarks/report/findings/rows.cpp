@@ -50,17 +50,14 @@ const Scale* scale_of(std::string_view unit) {
 
 /// Rows that differ in the dial alone but for what not_a_number tells apart: there the fastest counts.
 Places fastest_of_each(const Rows& rows, const Places& places, std::string_view dial) {
-  std::vector<double> values;
+  std::map<double, std::size_t> positions;  // in `fastest`, by value
   Places fastest;
   for (const std::size_t place : places) {
-    const double value = rows.number(place, dial);
-    const auto at = static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
-    if (at == values.size()) {
-      values.push_back(value);
+    const auto [at, is_first] = positions.try_emplace(rows.number(place, dial), fastest.size());
+    if (is_first)
       fastest.push_back(place);
-    } else if (rows.number(place, "throughput") > rows.number(fastest[at], "throughput")) {
-      fastest[at] = place;
-    }
+    else if (rows.number(place, "throughput") > rows.number(fastest[at->second], "throughput"))
+      fastest[at->second] = place;
   }
   return fastest;
 }
