@@ -24,6 +24,8 @@ from occbench_tools import NEWEST, cliffs
 from occbench_tools.analysis import read_folder
 from occbench_tools.cliffs import command
 from occbench_tools.cliffs.find import APART
+from occbench_tools.findings import ask
+from occbench_tools.schema import schema
 from parts import pair
 
 SWEEPS = 240
@@ -328,6 +330,70 @@ def test_bad_files(folder: Path, words: str, capsys: pytest.CaptureFixture[str])
     printed = capsys.readouterr()
     assert words in printed.err and printed.err.count("\n") == 1 and not printed.out
     assert not (folder / "cliffs.csv").exists()
+
+
+def with_samples(folder: Path, rows: list[str]) -> Path:
+    """Beside its cases, 12 launches of each, and more rows."""
+    ids = [row["case_id"] for row in pair("read", 1e12, 0.9e12)]
+    lines = [",".join(column["name"] for column in schema()["files"]["samples.csv"]["columns"])]
+    lines += [f"{NEWEST},{case},0,{n},{n},{1 + n / 1e4:g}e-4,1e9,0,1" for case in ids for n in range(12)]
+    (folder / "samples.csv").write_text("\n".join([*lines, *rows]) + "\n", encoding="utf-8")
+    return folder
+
+
+BAD_SAMPLES = {
+    f"{NEWEST},a;b,0,0,0,1e-4,1e9,0,1": "case_id: a;b does not match",
+    f"{NEWEST},a,0,0.5,0,1e-4,1e9,0,1": "round: 0.5 is not an integer",
+    f"{NEWEST},a,0,0,0,fast,1e9,0,1": "time_s: fast is not a number",
+    f"{NEWEST},a,0,0,0,,1e9,0,1": "time_s: ",
+    f"{NEWEST},a,0,0,0,1e-4,1e9,2,1": "discarded: 2",
+    f"{NEWEST},a,0,0,0,1e-4,1e9": "samples.csv",
+    f'{NEWEST},"a,0,0,0,1e-4,1e9,0,1': "samples.csv",
+}
+
+
+@pytest.mark.parametrize("row", BAD_SAMPLES)
+def test_damaged_samples(folder: Path, row: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the reader of samples.csv here, and by the program's own where there is no findings.json."""
+    assert command.main([str(with_samples(folder, []))]) == 0
+    capsys.readouterr()
+    assert command.main([str(with_samples(folder, [row]))]) == 4
+    said = capsys.readouterr().err
+    assert BAD_SAMPLES[row] in said and said.count("\n") == 1
+    with pytest.raises(ValueError, match=r"^samples\.csv:38: ") as refusal:
+        ask(folder)
+    assert BAD_SAMPLES[row] in str(refusal.value)
+
+
+BAD_CLIFFS = {
+    "cliffs: 7 is not of type array": lambda _: 7,
+    "cliffs[0]: 7 is not of type object": lambda _: [7],
+    "cliffs[0].sweep: 7 is not of type string": lambda cliff: [cliff | dict(sweep=7)],
+    "cliffs[0].drop: '1' is not of type number": lambda cliff: [cliff | dict(drop="1")],
+    "cliffs[0].predicted: 1 is not of type boolean": lambda cliff: [cliff | dict(predicted=1)],
+    "cliffs[0].blocks_to: 1e+300 is above 1000000": lambda cliff: [cliff | dict(blocks_to=1e300)],
+    "cliffs[0].p_value: 1.5 is above 1": lambda cliff: [cliff | dict(p_value=1.5)],
+    "cliffs[0].verdict: 'sure' is not one of": lambda cliff: [cliff | dict(verdict="sure")],
+    "cliffs[1].note is missing": lambda cliff: [cliff, {n: v for n, v in cliff.items() if n != "note"}],
+}
+
+
+@pytest.mark.parametrize("words", BAD_CLIFFS)
+def test_damaged_cliffs_of_a_stored_file(
+    folder: Path, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = ask(folder)
+    stored = folder / "findings.json"
+    stored.write_text(json.dumps(document), encoding="utf-8")
+    assert command.main([str(folder)]) == 0
+    capsys.readouterr()
+    (folder / "cliffs.csv").unlink()
+    document["cliffs"] = BAD_CLIFFS[words](document["cliffs"][0])
+    stored.write_text(json.dumps(document), encoding="utf-8")
+    assert command.main([str(folder)]) == 4
+    printed = capsys.readouterr()
+    assert f"findings.json: {words}" in printed.err and printed.err.count("\n") == 1
+    assert not printed.out and not (folder / "cliffs.csv").exists()
 
 
 def test_a_row_that_was_cut_off_is_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
