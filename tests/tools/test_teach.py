@@ -20,10 +20,11 @@ pytest.importorskip("pandas")
 import contradictions
 import made_up
 from occbench_tools import command, teach
+from occbench_tools.command import Refused
 from occbench_tools.report.payload import Run
 from occbench_tools.teach.calculator import Calculator
 from occbench_tools.teach.figures import Desk
-from occbench_tools.teach.lab import figures_at, number_of, question
+from occbench_tools.teach.lab import Answers, figures_at, number_of, question, work_through
 from occbench_tools.teach.lessons import LESSONS
 from pages import H200, assert_quiet, document, opened
 
@@ -110,6 +111,22 @@ def test_a_long_answer_is_refused_at_once() -> None:
     with pytest.raises(ValueError, match="is not a number"):
         number_of(f"1{' ' * 30_000}!")
     assert time.process_time() - start < 1
+
+
+def test_a_file_of_answers_that_cannot_be_looked_for_is_named() -> None:
+    long = Path("a" * 300)
+    with pytest.raises(Refused, match="File name too long") as refused:
+        Answers.read(long)
+    assert str(long) in str(refused.value) and refused.value.code == 4
+
+
+def test_answers_that_are_no_text_are_refused(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\n"), "utf-8"))
+    with pytest.raises(Refused, match="standard input: not UTF-8") as refused:
+        work_through(desk, Answers(tmp_path / "eve.csv", "eve"), [LESSONS[0].id])
+    assert refused.value.code == 4
 
 
 def test_right_wrong_and_what_was_overlooked(

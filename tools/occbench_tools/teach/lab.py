@@ -123,9 +123,9 @@ class Answers:
     def read(cls, path: Path) -> Answers:
         """Of a file that may not be there yet. Raises Refused."""
         answers = cls(path, path.stem)
-        if not path.exists():
-            return answers
         try:
+            if not path.exists():
+                return answers
             text = read_untrusted(path).decode("utf-8-sig")
             rows = csv.DictReader(io.StringIO(text), strict=True)
             missing = {"lesson", "answer"} - set(rows.fieldnames or ())
@@ -204,6 +204,8 @@ def asked(desk: Desk, lesson: Lesson, answers: Answers) -> str | None:
             answer = input(f"{lesson.unit}> " if is_typed else "").strip()
         except (EOFError, RuntimeError):  # at its end, or closed
             return None
+        except UnicodeDecodeError as error:
+            raise Refused(4, f"standard input: not UTF-8: {error.reason}") from None
         if answer:
             answers.by_lesson.pop(lesson.id, None)
 
