@@ -45,6 +45,13 @@ def program(tmp_path: Path) -> Path:
     return write(tmp_path / "program", (WAITING, GONE, SHARED, FLAT, FASTER))
 
 
+@pytest.mark.parametrize("column", ["gain", "gain_low", "gain_high", "next_blocks_per_sm"])
+def test_a_step_without_figures_has_no_price(column: str) -> None:
+    row = STEP | dict(verdict="needs occupancy")
+    assert inspect_price.why_not(row) == ""
+    assert inspect_price.why_not(row | {column: float("nan")}) == "no gain"
+
+
 @needs_tools
 def test_the_lines_that_hold_registers_have_a_price(program: Path, cubin: Path, capsys: Said) -> None:
     assert inspect_price.main([str(program), str(cubin), "--format", "json"]) == 0

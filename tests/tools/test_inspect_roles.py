@@ -8,12 +8,14 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from made_up import REPOSITORY
 from occbench_tools import sass
-from occbench_tools.inspect_lines.roles import after, lookup, operand
+from occbench_tools.inspect_lines.listing import Step
+from occbench_tools.inspect_lines.roles import MOST_VISITS, SETS, after, lookup, operand, requests_of
 from occbench_tools.programs import run_program
 from occbench_tools.sass import Instruction
 from pages import built
@@ -52,6 +54,19 @@ def roles_of(file: Path, kernel: str, *words: str) -> dict[str, Any]:
 
 def requests(found: dict[str, Any]) -> list[tuple[list[int] | None, int]]:
     return [(role["warpgroups"], role["request"]) for role in found["roles"]]
+
+
+def test_code_that_takes_too_long_to_follow_is_not_read() -> None:
+    """Each round of the loop unlearns one register: as many rounds as registers."""
+    count = 2 * MOST_VISITS
+    code = [Instruction(0, "", "MOV", (f"R{n}", "0x1")) for n in range(count)]
+    code += [Instruction(0, "", "MOV", (f"R{n}", f"R{n + 1}")) for n in range(count)]
+    branch = Instruction(0, "P0", "BRA", ("0x0",))
+    steps = [Step(each, "", (), False) for each in [*code, branch, Instruction(0, "", SETS, ("0x18",))]]
+    following = {n: [n + 1] for n in range(len(steps))} | {2 * count: [count, 2 * count + 1]}
+    assert requests_of(steps, SimpleNamespace(after=following), 0) == set()
+    short = dict(following) | {2 * count: [2 * count + 1]}
+    assert requests_of(steps, SimpleNamespace(after=short), 0) == {2 * count + 1}
 
 
 @needs_tools

@@ -38,6 +38,7 @@ from occbench_tools.sass import Failure, Skip
 MOST = 10  # kernels
 MOST_PLACES = 3  # lines of a kernel
 UNPRICED = ("behind", "not in", "nvdisasm")  # begins of reasons that are of the answer, not of the kernel
+MEASURED = ("gain", "gain_low", "gain_high", "next_blocks_per_sm")  # empty where a step was not tried
 DEAR = ("needs occupancy", "small gain")  # verdicts of kernels that a step makes faster
 
 
@@ -75,7 +76,8 @@ def why_not(row: dict[str, Any]) -> str:
         return row["verdict"] or "only observed"
     if not FEWER.match(row["next_step"]):
         return "the next step is not of registers alone" if row["next_step"] else "no next step"
-    return "" if pd.notna(row["gain"]) and row["gain"] > 0 else "no gain"
+    is_measured = all(pd.notna(row[name]) for name in MEASURED)
+    return "" if is_measured and row["gain"] > 0 else "no gain"
 
 
 def capability_of(gpus: list[dict[str, Any]], uuid: str) -> tuple[int, int]:

@@ -28,6 +28,7 @@ SINGLE = {"IADD3", "IMAD", "LD", "LDC", "LDG", "LDL", "LDS", "LEA", "LOP3", "MOV
           "SEL", "SHF", "SHFL", "VIADD"}  # fmt: skip
 SUFFIXES = {"WIDE": 2, "64": 2, "128": 4}
 WIDEST = 4
+MOST_VISITS = 32  # of an instruction, on average
 
 Known = dict[str, int]  # registers and predicates, by name
 
@@ -156,11 +157,18 @@ def after(known: Known, i: Instruction, thread: int) -> Known:
 
 
 def requests_of(steps: list[Step], flow: Flow, thread: int) -> set[int]:
-    """The first USETMAXREGs that a thread may reach, by their places; -1 for the kernel's end without one."""
+    """The first USETMAXREGs that a thread may reach, by their places; -1 for the kernel's end without one.
+
+    Empty where following the code takes too long: each register that a loop unlearns is one round more.
+    """
     before: dict[int, Known] = {0: {}}
     todo, found = [0], set()
+    left = MOST_VISITS * len(steps)
     while todo:
         n = todo.pop()
+        left -= 1
+        if left < 0:
+            return set()
         i = steps[n].instruction
         if i.base == SETS:
             found.add(n)
