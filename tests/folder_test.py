@@ -150,6 +150,28 @@ class HalfARun(OfARun):
             self.assertEqual(self.resume(), (0, ""), left)
             self.assert_whole(self.cwd / "X")
 
+    def test_what_is_damaged_is_named_and_nothing_is_lost(self) -> None:
+        self.run_in(self.cwd, "--output", "X")
+        files = [self.cwd / "X" / name for name in FILES]
+        whole = [file.read_bytes() for file in files]
+        table = [row.split(b",") for row in whole[0].splitlines()[:9]]
+        place = table[0].index(b"carveout_percent")
+        table[5][place] = b"1\x12"
+        damages = {
+            "cases.csv:6: carveout_percent: 1\\x12 is not a number": (0, b"\n".join(map(b",".join, table))),
+            'env.json: seed: "1" is not of type integer': (1, whole[1].replace(b'"seed": 1', b'"seed": "1"')),
+            "cases.csv:2: case_id: ": (1, whole[1].replace(b'    "waves": {', b'    "registers": {')),
+        }
+        for said, (place, damaged) in damages.items():
+            files[place].write_bytes(damaged + b"\n")
+            with self.subTest(said):
+                before = [file.read_bytes() for file in files]
+                code, line = self.resume()
+                self.assertEqual((code, line.count("\n")), (4, 1), line)
+                self.assertIn(f"X/{said}", line)
+                self.assertEqual([file.read_bytes() for file in files], before)
+            files[place].write_bytes(whole[place])
+
     def test_rows_without_an_environment_are_nobodys_to_go_on_with(self) -> None:
         self.run_in(self.cwd, "--output", "X")
         (self.cwd / "X/env.json").unlink()
