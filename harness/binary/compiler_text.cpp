@@ -32,6 +32,19 @@ void subtract_reserved(KernelUse& kernel) {
   kernel.may_hold_reserved_smem = false;
 }
 
+/// Whether a line of registers ends inside "27648 bytes smem", as where a terminal has wrapped it.
+bool is_unit_cut(std::string_view line) {
+  const std::string_view last = line.substr(line.find_last_of(' ') + 1);
+  if (last.ends_with(',') || last.find_first_not_of("0123456789") == last.npos) return true;
+  constexpr std::string_view words[] = {"used",     "registers", "barriers", "bytes",   "cumulative",
+                                        "stack",    "size",      "smem",     "gmem",    "lmem",
+                                        "cmem[00]", "textures",  "samplers", "surfaces"};
+  constexpr std::string_view ends[] = {"registers", "barriers", "size",     "smem",    "gmem",
+                                       "lmem",      "textures", "samplers", "surfaces"};
+  return std::ranges::find(ends, last) == std::end(ends) &&
+         std::ranges::any_of(words, [&](std::string_view word) { return word.starts_with(last); });
+}
+
 /// "0x16000" or "90112"; 0 if it is too large.
 std::size_t number_of(const std::string& text) {
   const bool is_hex = text.starts_with("0x");
@@ -85,8 +98,6 @@ void PtxasText::read(const std::string& line) {
   static const RE2 used(R"(Used (\d+) registers)");
   static const RE2 barriers(R"(used (\d+) barriers)");
   static const RE2 smem(R"((\d+)(?:\+\d+)? bytes smem)");
-  static const RE2 whole_unit(
-      R"((registers|barriers|stack size|[gls]mem|cmem\[\d+\]|textures|samplers|surfaces)\s*$)");
   static const RE2 remark(R"(ptxas \w+\s*: (.*setmaxnreg.*))", any_bytes);
   std::string name;
   std::string architecture;
@@ -95,7 +106,6 @@ void PtxasText::read(const std::string& line) {
   std::size_t loads = 0;
   int count = 0;
   if (line.find("nvlink info") != std::string::npos) return;
-  is_unit_cut_ = false;
   read_unit(line);
   if (RE2::PartialMatch(line, entry, &name, &architecture) || RE2::PartialMatch(line, cut_entry, &name)) {
     reports_.begin({.name = name, .cc = architecture.empty() ? "" : cc_of(architecture)});
@@ -113,7 +123,7 @@ void PtxasText::read(const std::string& line) {
     std::optional<KernelUse> kernel = reports_.end();
     if (!kernel) return;
     kernel->registers_per_thread = count;
-    is_unit_cut_ = !RE2::PartialMatch(line, whole_unit);
+    if (is_unit_cut(line) && !cut_name_) cut_name_ = kernel->name;
     if (RE2::PartialMatch(line, barriers, &count)) kernel->barriers = count;
     std::size_t bytes = 0;
     if (RE2::PartialMatch(line, smem, &bytes)) kernel->static_smem_bytes = bytes;
@@ -130,10 +140,9 @@ std::vector<KernelUse> PtxasText::kernels() const {
   return known;
 }
 
-std::optional<std::string> PtxasText::incomplete_kernel(bool is_terminated) const {
-  if (const auto open = reports_.first()) return open;
-  if (is_unit_cut_ && !is_terminated) return kernels_.back().name;
-  return std::nullopt;
+std::optional<std::string> PtxasText::incomplete_kernel() const {
+  const auto open = reports_.first();
+  return open ? open : cut_name_;
 }
 
 void NvlinkText::read(const std::string& line) {
@@ -165,10 +174,10 @@ void NvlinkText::read(const std::string& line) {
 }
 
 void ResourceUsage::read(const std::string& line) {
-  static const RE2 architecture(R"(^arch = (sm_\w+))");
-  static const RE2 options(R"(^ptxasOptions = .*--compile-only)");
-  static const RE2 function(R"(^ ?Function (.+):\s*$)", any_bytes);
-  static const RE2 cut_function(R"(^ Function (\S+)$)", any_bytes);
+  static const RE2 architecture(R"(^\s*arch = (sm_\w+))");
+  static const RE2 options(R"(^\s*ptxasOptions = .*--compile-only)");
+  static const RE2 function(R"(^\s*Function (.+):\s*$)", any_bytes);
+  static const RE2 cut_function(R"(^\s*Function (\S+)$)", any_bytes);
   static const RE2 usage(R"(^\s*REG:(\d+) STACK:(\d+) SHARED:(\d+) )");  // LOCAL follows
   static const RE2 whole_usage(R"( SAMPLER:\d+\s*$)");
   static const RE2 bank(R"( CONSTANT\[0\]:(\d+))");

@@ -43,8 +43,7 @@ class PtxasText {
   /// for the device linker, which may raise their registers; else unknown.
   [[nodiscard]] std::vector<KernelUse> kernels() const;
   /// The name of the first kernel whose line of registers is missing or ends in the middle.
-  /// `is_terminated`: whether the text ends with a line feed.
-  [[nodiscard]] std::optional<std::string> incomplete_kernel(bool is_terminated) const;
+  [[nodiscard]] std::optional<std::string> incomplete_kernel() const;
   [[nodiscard]] const OpenReports& reports() const { return reports_; }
   /// ptxas's own remarks about 'setmaxnreg'.
   [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
@@ -55,8 +54,8 @@ class PtxasText {
   OpenReports reports_;
   std::vector<KernelUse> kernels_;
   std::vector<std::string> remarks_;
-  bool are_kernel_properties_ = false;  ///< of the open kernel, not of a function that it calls
-  bool is_unit_cut_ = false;            ///< the last line that was read is one of registers, without its end
+  bool are_kernel_properties_ = false;   ///< of the open kernel, not of a function that it calls
+  std::optional<std::string> cut_name_;  ///< of the first kernel whose line of registers lacks its end
   bool is_relocatable_ = false;
   bool has_entry_ = false, has_function_ = false;  ///< since ptxas printed a compile time
 };
@@ -78,6 +77,7 @@ class ResourceUsage {
  public:
   void read(const std::string& line);
   [[nodiscard]] std::vector<KernelUse> kernels() const;
+  /// `is_terminated`: whether the text ends with a line feed.
   [[nodiscard]] std::optional<std::string> incomplete_kernel(bool is_terminated) const;
 
  private:

@@ -39,7 +39,8 @@ void NcuTable::read_header() {
   ++tables_;
 }
 
-bool NcuTable::read(const std::string& line) {
+bool NcuTable::read(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
   const bool may_be_header = line.starts_with('"') || line.starts_with("ID,");
   if (line.starts_with("==") || (header_.empty() && !may_be_header)) return false;
   csv::Record record = csv::parse(line);

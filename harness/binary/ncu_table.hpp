@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/io/csv.hpp"
@@ -15,7 +16,7 @@ namespace occbench::binary {
 class NcuTable {
  public:
   /// Returns whether the line is a row of a launch; its cells are then available.
-  bool read(const std::string& line);
+  bool read(std::string_view line);
   /// Whether there was a table, even one without launches.
   [[nodiscard]] bool is_ncu() const { return !header_.empty(); }
   /// Whether a row was incomplete, as after killing the profiler.

@@ -75,8 +75,13 @@ bool NcuText::read_kernel(std::string_view line) {
   const std::string invocations = attribute(attributes, "Invocations");
   std::from_chars(invocations.data(), invocations.data() + invocations.size(), kernel.launches);
   kernel.launches = std::max<std::int64_t>(kernel.launches, 1);
-  launches_.start(process_ + " " + std::to_string(++kernels_), kernel);
+  start(kernel);
   return true;
+}
+
+void NcuText::start(const NcuLaunches::Kernel& kernel) {
+  launches_.start(process_ + " " + std::to_string(++kernels_), kernel);
+  seen_.clear();
 }
 
 void NcuText::read_metric(std::string_view line) {
@@ -87,7 +92,8 @@ void NcuText::read_metric(std::string_view line) {
   std::size_t numbers = 0;
   while (numbers < words.size() && is_number(words[words.size() - 1 - numbers])) ++numbers;
   if (numbers == 0 || words.size() - numbers > 1) return;
-  if (kernels_ == 0) launches_.start("pasted", {.name = "unnamed kernel"});
+  if (kernels_ == 0 || !seen_.insert(std::string(metric)).second) start({.name = "unnamed kernel"});
+  seen_.emplace(metric);
   const std::string_view unit = words.size() > numbers ? words[0] : std::string_view();
   // A summary has minimum, maximum and mean: of times the mean counts, of footprints the largest.
   const bool is_mean = metric == "Duration" || metric == "gpu__time_duration.sum";

@@ -2,6 +2,7 @@
 // Parses what ncu prints without --csv, also a part of it that somebody has pasted.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -20,10 +21,12 @@ class NcuText {
  private:
   bool read_kernel(std::string_view line);
   void read_metric(std::string_view line);
+  void start(const NcuLaunches::Kernel& kernel);
 
   NcuLaunches launches_;
   std::string process_;
   int kernels_ = 0;
+  std::set<std::string> seen_;  ///< metrics of this launch: one that comes again is of another
   bool is_summary_ = false, has_section_ = false;
 };
 

@@ -52,35 +52,36 @@ std::string without_escapes(std::string_view line) {
   return kept;
 }
 
-/// The length of what has this shape at the beginning; 0 if it differs. In a shape, d is a digit and
-/// * stands for digits and points.
-std::size_t matched(std::string_view text, std::string_view shape) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::size_t at = 0;
-  for (const char c : shape) {
-    if (c == '*') {
-      while (at < text.size() && (is_digit(text[at]) || text[at] == '.')) ++at;
-    } else if (at < text.size() && (c == 'd' ? is_digit(text[at]) : text[at] == c)) {
-      ++at;
-    } else {
-      return 0;
-    }
-  }
-  return at;
+/// What a browser, a chat or an office program puts in place of a character of the tool's.
+struct Replacement {
+  std::string_view written, meant;
+};
+constexpr Replacement replacements[] = {{"&lt;", "<"},         {"&gt;", ">"},          {"&quot;", "\""},
+                                        {"&#34;", "\""},       {"&#39;", "'"},         {"&#x27;", "'"},
+                                        {"&amp;", "&"},        {"&nbsp;", " "},        {"\xE2\x80\x98", "'"},
+                                        {"\xE2\x80\x99", "'"}, {"\xE2\x80\x9C", "\""}, {"\xE2\x80\x9D", "\""},
+                                        {"\xC2\xA0", " "}};
+
+/// Whether a blank that `rest` begins with stands between digits, where it is part of a number.
+bool groups_digits(std::string_view before, std::string_view rest) {
+  constexpr std::string_view no_break = "\xC2\xA0";
+  const auto is_digit = [](std::string_view text, std::size_t at) {
+    return at < text.size() && text[at] >= '0' && text[at] <= '9';
+  };
+  return rest.starts_with(no_break) && is_digit(before, before.size() - 1) && is_digit(rest, no_break.size());
 }
 
-/// Of a timestamp or a step.
-std::size_t prefix_length(std::string_view text) {
-  constexpr std::string_view shapes[] = {"dddd-dd-ddTdd:dd:dd*Z ddO ",
-                                         "dddd-dd-ddTdd:dd:dd*Z ddE ",
-                                         "dddd-dd-ddTdd:dd:dd*Z ddO+",
-                                         "dddd-dd-ddTdd:dd:dd*Z ",
-                                         "[dddd-dd-ddTdd:dd:dd*Z] ",
-                                         "dd:dd:dd  ",
-                                         "#d* d* "};
-  for (const std::string_view shape : shapes)
-    if (const std::size_t length = matched(text, shape); length > 0) return length;
-  return 0;
+std::string with_plain_characters(std::string text) {
+  if (text.find_first_of("&\xC2\xE2") == std::string::npos) return text;
+  std::string plain;
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto* const found =
+        std::ranges::find_if(replacements, [&](const Replacement& r) { return rest.starts_with(r.written); });
+    const bool is_replaced = found != std::end(replacements) && !groups_digits(plain, rest);
+    plain += is_replaced ? found->meant : rest.substr(0, 1);
+    rest.remove_prefix(is_replaced ? found->written.size() : 1);
+  }
+  return plain;
 }
 
 }  // namespace
@@ -112,17 +113,9 @@ std::string Utf16::decode(std::string_view bytes) {
 }
 
 std::string plain_line(std::string_view printed) {
-  std::string line = without_escapes(printed);
-  const std::string_view text = line;
-  const std::size_t length = prefix_length(text);
-  if (length > 0) return line.substr(length);
-  // `gh run view --log` has job and step before it, each with a tab.
-  const std::size_t job = text.find('\t');
-  if (job == text.npos) return line;
-  const std::size_t step = text.find('\t', job + 1);
-  if (step == text.npos) return line;
-  const std::size_t after_step = prefix_length(text.substr(step + 1));
-  return after_step > 0 ? line.substr(step + 1 + after_step) : line;
+  std::string line = with_plain_characters(without_escapes(printed));
+  line.erase(line.find_last_not_of(" \t") + 1);
+  return line;
 }
 
 }  // namespace occbench::binary

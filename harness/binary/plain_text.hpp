@@ -22,8 +22,7 @@ class Utf16 {
   char32_t first_ = 0;  ///< the first unit of a pair, or 0
 };
 
-/// The line without colours and links of a terminal, and without what CI puts before each line (GitHub,
-/// GitLab, Jenkins, Docker): a timestamp, or a step and its seconds.
+/// The line without colours and links of a terminal, HTML entities, typographic quotes and blanks at its end.
 [[nodiscard]] std::string plain_line(std::string_view printed);
 
 }  // namespace occbench::binary

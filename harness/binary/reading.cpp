@@ -21,6 +21,7 @@
 #include "harness/binary/ncu_text.hpp"
 #include "harness/binary/nsys_csv.hpp"
 #include "harness/binary/nsys_sqlite.hpp"
+#include "harness/binary/pasted_text.hpp"
 #include "harness/binary/plain_text.hpp"
 #include "harness/binary/profiler_trace.hpp"
 #include "harness/binary/sqlite_file.hpp"
@@ -240,8 +241,7 @@ KernelUses of_text(const std::string& text, const std::string& source) {
   NcuCsv ncu;
   NcuText ncu_text;
   NsysCsv nsys;
-  each_line(text, [&](const std::string& printed) {
-    const std::string line = plain_line(printed);
+  each_pasted_line(text, [&](const std::string& line) {
     ptxas.read(line), nvlink.read(line), usage.read(line), refusals.read(line);
     ncu.read(line), ncu_text.read(line), nsys.read(line);
   });
@@ -249,7 +249,7 @@ KernelUses of_text(const std::string& text, const std::string& source) {
   if (ncu.is_ncu()) return of_ncu(ncu, "ncu --csv", source);
   if (nsys.is_nsys()) return of_nsys(nsys, source, is_terminated);
   if (ncu_text.is_ncu()) return of_launches(ncu_text.launches(), "ncu's text", source);
-  refuse_incomplete(ptxas.incomplete_kernel(is_terminated), source);
+  refuse_incomplete(ptxas.incomplete_kernel(), source);
   refuse_incomplete(nvlink.reports().first(), source);
   KernelUses found{.source = nvlink.kernels().empty() ? "ptxas -v" : "nvlink -v",
                    .kernels = linked_first(ptxas.kernels(), nvlink.kernels()),
