@@ -11,10 +11,10 @@ bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// A launch has an ID; a summary begins with the process or the device.
+/// A launch has an ID; a summary begins with the process or the device. pandas writes an index before them.
 bool is_header(const csv::Row& cells) {
   constexpr const char* first[] = {"ID", "Process ID", "Device", "Kernel Name"};
-  return cells.size() > 1 && std::ranges::find(first, cells[0]) != std::end(first) &&
+  return cells.size() > 1 && std::ranges::find(first, cells[cells[0].empty() ? 1 : 0]) != std::end(first) &&
          std::ranges::find(cells, "Kernel Name") != cells.end();
 }
 
@@ -25,8 +25,28 @@ const char* summary_column(const std::string& metric) {
 
 }  // namespace
 
-void NcuTable::read_header() {
-  header_ = cells_;
+csv::Record table_cells(std::string_view line, char separator) {
+  constexpr std::string_view blanks = " \t";
+  const auto trimmed = [&](std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+    return text.substr(0, text.find_last_not_of(blanks) + 1);
+  };
+  if (separator != '|') return csv::parse(line, separator);
+  line = trimmed(line);
+  if (line.starts_with('|')) line.remove_prefix(1);
+  if (line.ends_with('|')) line.remove_suffix(1);
+  csv::Record record = csv::parse(line, separator);
+  for (std::string& cell : record.fields) cell = trimmed(cell);
+  return record;
+}
+
+bool NcuTable::read_header(const std::string& line) {
+  if (line.find("Kernel Name") == std::string::npos) return false;
+  const auto* const found = std::ranges::find_if(
+      separators, [&](char separator) { return is_header(table_cells(line, separator).fields); });
+  if (found == std::end(separators)) return false;
+  separator_ = *found;
+  header_ = table_cells(line, separator_).fields;
   units_.clear();
   at_.clear();
   for (std::size_t i = 0; i < header_.size(); ++i) at_.try_emplace(header_[i], i);
@@ -37,19 +57,22 @@ void NcuTable::read_header() {
       if (at_.contains(value)) needed_cells_ = std::max(needed_cells_, at_.at(value) + 1);
   }
   ++tables_;
+  return true;
 }
 
-bool NcuTable::read(std::string_view line) {
-  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-  const bool may_be_header = line.starts_with('"') || line.starts_with("ID,");
-  if (line.starts_with("==") || (header_.empty() && !may_be_header)) return false;
-  csv::Record record = csv::parse(line);
-  cells_ = std::move(record.fields);
-  if (is_header(cells_)) {
-    read_header();
+bool NcuTable::read(const std::string& printed) {
+  const std::size_t indent = std::min(printed.find_first_not_of(" \t"), printed.size());
+  std::string line = printed.substr(indent);
+  if (line.starts_with("==")) return false;
+  if (read_header(line)) {
+    indent_ = indent;
     return false;
   }
-  if (header_.empty()) return false;
+  constexpr const char* rule = "|-: ";  // below Markdown's header
+  if (header_.empty() || line.find_first_not_of(rule) == std::string::npos) return false;
+  if (separator_ == '\t') line = printed.substr(std::min(indent, indent_));  // the first cells may be empty
+  csv::Record record = table_cells(line, separator_);
+  cells_ = std::move(record.fields);
   const bool is_short = cells_.size() < needed_cells_;
   const bool may_be_row = line.starts_with('"') && (is_number(cells_[0]) || line.size() == 1);
   if (may_be_row && (is_short || !record.complete)) is_cut_ = true;

@@ -12,11 +12,17 @@
 
 namespace occbench::binary {
 
+/// What separates the cells of a table: spreadsheets save `;` or tabs where `,` marks decimals, and pages have
+/// Markdown's `|`.
+inline constexpr char separators[] = {',', ';', '\t', '|'};
+/// The cells of a line; of Markdown without the outer bars and blanks.
+[[nodiscard]] csv::Record table_cells(std::string_view line, char separator);
+
 /// Reads `ncu --csv` line by line and skips the output of other programs.
 class NcuTable {
  public:
   /// Returns whether the line is a row of a launch; its cells are then available.
-  bool read(std::string_view line);
+  bool read(const std::string& line);
   /// Whether there was a table, even one without launches.
   [[nodiscard]] bool is_ncu() const { return !header_.empty(); }
   /// Whether a row was incomplete, as after killing the profiler.
@@ -31,15 +37,16 @@ class NcuTable {
       const std::function<void(const std::string&, const std::string&, const std::string&)>& take) const;
 
  private:
-  void read_header();
+  bool read_header(const std::string& line);
   /// Page details has a metric per row. Its rules are in further columns, which rows of metrics leave out.
   [[nodiscard]] bool is_details() const { return at_.contains("Metric Name"); }
 
   std::vector<std::string> header_, units_;
   csv::Row cells_;
   std::map<std::string, std::size_t> at_;
-  std::size_t needed_cells_ = 0;
+  std::size_t needed_cells_ = 0, indent_ = 0;
   int tables_ = 0;
+  char separator_ = ',';
   bool is_cut_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "harness/binary/ncu_table.hpp"
 #include "harness/binary/rounded_smem.hpp"
 
 namespace occbench::binary {
@@ -84,18 +85,18 @@ std::optional<ReportNumber> NsysCsv::number(const csv::Row& cells, Field field) 
 
 bool NsysCsv::read_any_header(const std::string& line) {
   spans_.clear();
-  layout_ = Layout::csv;
-  if (read_header(csv::parse(line).fields)) return true;
-  layout_ = Layout::tsv;
-  if (read_header(split(line, "\t"))) return true;
+  layout_ = Layout::cells;
+  for (const char separator : separators) {
+    separator_ = separator;
+    if (read_header(table_cells(line, separator).fields)) return true;
+  }
   layout_ = Layout::columns;
   return read_header(titles(line));
 }
 
 csv::Row NsysCsv::cells_of(const std::string& line) {
-  if (layout_ == Layout::tsv) return split(line, "\t");
-  if (layout_ == Layout::csv) {
-    csv::Record record = csv::parse(line);
+  if (layout_ == Layout::cells) {
+    csv::Record record = table_cells(line, separator_);
     if (!record.complete) record.fields.resize(std::min(record.fields.size(), header_.size() - 1));
     return std::move(record.fields);
   }
@@ -121,7 +122,8 @@ csv::Row NsysCsv::cells_of(const std::string& line) {
   return cells;
 }
 
-void NsysCsv::read(const std::string& line) {
+void NsysCsv::read(const std::string& printed) {
+  const std::string line = printed.substr(std::min(printed.find_first_not_of('\t'), printed.size()));
   const bool may_be_header =
       line.find("Reg/Trd") != std::string::npos || line.find("Registers Per Thread") != std::string::npos;
   if (header_.empty() && !may_be_header) return;

@@ -18,7 +18,7 @@ namespace occbench::binary {
 /// it is in bytes.
 class NsysCsv {
  public:
-  void read(const std::string& line);
+  void read(const std::string& printed);
   /// Whether there was a table, even one without kernels.
   [[nodiscard]] bool is_nsys() const { return is_nsys_; }
   [[nodiscard]] bool is_nvprof() const { return is_nvprof_; }
@@ -44,7 +44,7 @@ class NsysCsv {
     name,
     field_count
   };
-  enum class Layout { csv, tsv, columns };
+  enum class Layout { cells, columns };
   struct Span {
     std::size_t begin, end;
   };
@@ -58,7 +58,8 @@ class NsysCsv {
   [[nodiscard]] std::optional<ReportNumber> number(const csv::Row& cells, Field field) const;
 
   csv::Row header_;
-  Layout layout_ = Layout::csv;
+  Layout layout_ = Layout::cells;
+  char separator_ = ',';
   std::vector<Span> spans_;  ///< of the columns, by the dashes below the header
   std::array<std::size_t, field_count> at_{};
   std::array<std::string, field_count> units_;

@@ -52,6 +52,12 @@ std::size_t matched(std::string_view line, std::string_view shape) {
   return at;
 }
 
+/// Whether these are cells of a table rather than what stands before each line.
+bool is_cells(std::string_view shape) {
+  return shape.ends_with(',') || shape.ends_with(';') || shape.ends_with("ID") ||
+         std::ranges::count(shape, '|') > 1;
+}
+
 /// The number that a line begins with; 0 if it does not.
 std::int64_t first_number(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
@@ -61,11 +67,15 @@ std::int64_t first_number(std::string_view line) {
 }
 
 /// Words with which a line of a tool begins, blanks aside. No row of a table has them inside.
+// clang-format off
 constexpr std::string_view first_words[] = {
-    "\"ID\"",      "\"Process ID\"", "\"Device\"", "\"Kernel Name\"",       "ID,Process ID",
-    "Section: ",   "Metric Name ",   "arch = sm_", "Registers Per Thread ", "launch__registers_per_thread ",
-    "REG:",        "Start (ns)",     "\"Start\",", "Start,Duration,",       "ptxas info ",
-    "nvlink info "};
+    "\"ID\"", "\"Process ID\"", "\"Device\"", "\"Kernel Name\"",  // ncu's tables
+    "ID,Process ID", "ID;Process ID", "ID\tProcess ID", "| ID |",
+    "Process ID,Process Name", "Process ID;Process Name", "Process ID\tProcess Name", "| Process ID |",
+    "Section: ", "Metric Name ", "Registers Per Thread ", "launch__registers_per_thread ",
+    "Start (ns)", "\"Start\",", "Start,Duration,",
+    "arch = sm_", "REG:", "ptxas info ", "nvlink info "};
+// clang-format on
 
 /// Whether another line of a tool begins here, so that the line before it has ended.
 bool begins_line(std::string_view line) {
@@ -74,6 +84,13 @@ bool begins_line(std::string_view line) {
       R"(REG:\d|^\s*Section: )",
       RE2::Latin1);
   return RE2::PartialMatch(line, beginning);
+}
+
+/// A row of a table as Markdown and quotes mark it.
+std::string_view without_table_marks(std::string_view line) {
+  constexpr std::string_view marks = " \t|>";
+  line.remove_prefix(std::min(line.find_first_not_of(marks), line.size()));
+  return line.substr(0, line.find_last_not_of(marks) + 1);
 }
 
 /// Whether a line of a tool lacks its end.
@@ -138,17 +155,15 @@ class Unwrapping {
 
  private:
   [[nodiscard]] bool continues(const std::string& next) const {
-    static const RE2 report(R"(\b[Uu]sed \d+ registers|, Stream \d+$)");
+    static const RE2 report(R"(\b[Uu]sed \d+ registers|, Stream \d+$|, CC \d+\.\d+$)");
     static const RE2 name(R"(Function (?:properties for )?[\w.$]+$)", RE2::Latin1);
     static const RE2 error(R"(\b(?:ptxas|nvlink) (?:error|fatal)\s*: )");
-    static const RE2 shape(R"(^(?:\(\d+, \d+, \d+\)x\(|\d+, \d+\)x\(|\d+\)x\().*, Context )");
-    static const RE2 launch(R"(, Context \d+, Str|, Device \d+, CC )");
+    static const RE2 shape(R"(^(?:\(\d+, \d+, \d+\)x\(|\d+, \d+\)x\(|\d+\)x\())");
+    static const RE2 launch(R"(\)x\(\d|, Context \d+, Str|, Device \d+, CC )");
     if (next.empty() || line_.empty() || begins_line(next)) return false;
     if (is_cut(line_) || (next.starts_with(", ") && RE2::PartialMatch(line_, report))) return true;
-    const std::string_view text =
-        std::string_view(line_).substr(std::min(line_.find_first_not_of(" \t|>"), line_.size()));
-    const bool is_metric = !NcuLaunches::known_at(text).empty();
-    if (is_metric)
+    const std::string_view text = without_table_marks(line_);
+    if (!NcuLaunches::known_at(text).empty() && NcuLaunches::known_at(without_table_marks(next)).empty())
       return is_digit(text.back()) ? next.find_first_not_of("0123456789., |") == next.npos
                                    : next.find_first_of("0123456789") != next.npos;
     if (RE2::PartialMatch(next, shape)) return true;
@@ -199,7 +214,7 @@ void LinePrefixes::observe(std::string_view line) {
     if (at > 0 && line[at - 1] == '"') --at;  // of a cell
     const std::string_view prefix = line.substr(0, at);
     std::string shape = shape_of(prefix);
-    if (shape.empty() || shape.find('"') != shape.npos) continue;
+    if (shape.empty() || shape.find('"') != shape.npos || is_cells(shape)) continue;
     // A number alone may be a cell of a table, unless it counts lines.
     const bool is_number = prefix.find_first_not_of("0123456789 \t") == prefix.npos;
     if (is_number && last_number_ != last_number + 1) continue;
@@ -211,9 +226,7 @@ void LinePrefixes::observe(std::string_view line) {
 std::string_view LinePrefixes::removed(std::string_view line) const {
   std::size_t longest = 0;
   for (const std::string& shape : shapes_) longest = std::max(longest, matched(line, shape));
-  line.remove_prefix(longest);
-  while (line.starts_with('\t')) line.remove_prefix(1);
-  return line;
+  return line.substr(longest);
 }
 
 void each_pasted_line(const std::string& text, const std::function<void(const std::string&)>& read) {

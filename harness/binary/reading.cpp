@@ -245,7 +245,7 @@ KernelUses of_text(const std::string& text, const std::string& source) {
     ptxas.read(line), nvlink.read(line), usage.read(line), refusals.read(line);
     ncu.read(line), ncu_text.read(line), nsys.read(line);
   });
-  const bool is_terminated = text.ends_with('\n');
+  const bool is_terminated = text.ends_with('\n') || text.ends_with('\r');
   if (ncu.is_ncu()) return of_ncu(ncu, "ncu --csv", source);
   if (nsys.is_nsys()) return of_nsys(nsys, source, is_terminated);
   if (ncu_text.is_ncu()) return of_launches(ncu_text.launches(), "ncu's text", source);

@@ -40,6 +40,8 @@ namespace {
 /// Parses a record character by character (RFC 4180).
 class Reader {
  public:
+  explicit Reader(char separator = ',') : separator_(separator) {}
+
   /// `next` is the character behind `c`, or -1. True when `c` ended the record.
   bool take(char c, int next) {
     if (escaped_ || (c == '\r' && next == '\n' && !in_quotes_)) {  // the second of "" or the first of CRLF
@@ -59,7 +61,7 @@ class Reader {
                (field_.empty() || (record_.fields.empty() && field_ == byte_order_mark))) {
       field_.clear();
       in_quotes_ = was_quoted_ = true;
-    } else if (c == ',') {
+    } else if (c == separator_) {
       end_field();
     } else if (c == '\n') {
       return true;
@@ -83,6 +85,7 @@ class Reader {
     was_quoted_ = false;
   }
 
+  char separator_;
   Record record_;
   std::string field_;
   bool in_quotes_ = false, was_quoted_ = false, escaped_ = false;
@@ -98,8 +101,8 @@ std::optional<Record> read(std::istream& in) {
   return reader.end(false);
 }
 
-Record parse(std::string_view line) {
-  Reader reader;
+Record parse(std::string_view line, char separator) {
+  Reader reader(separator);
   for (std::size_t n = 0; n < line.size(); ++n)
     reader.take(line[n], n + 1 < line.size() ? static_cast<unsigned char>(line[n + 1]) : -1);
   return reader.end(!reader.in_quotes());

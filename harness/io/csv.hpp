@@ -24,7 +24,7 @@ struct Record {
 };
 [[nodiscard]] std::optional<Record> read(std::istream& in);
 /// The record of one line without its newline. `complete` is false if it ends inside quotes.
-[[nodiscard]] Record parse(std::string_view line);
+[[nodiscard]] Record parse(std::string_view line, char separator = ',');
 
 /// A cell that is safe in a spreadsheet: printable, with an apostrophe before text that would be a formula
 /// (OWASP, 'CSV Injection'). Numbers are unchanged.
