@@ -121,20 +121,26 @@ void PtxasText::read(const std::string& line) {
     open->spill_bytes = stores + loads;
   } else if (RE2::PartialMatch(line, used, &count)) {
     std::optional<KernelUse> kernel = reports_.end();
+    const bool is_unnamed = !reports_.has_begun();
+    if (is_unnamed) kernel = KernelUse{.name = "unnamed kernel"};
     if (!kernel) return;
     kernel->registers_per_thread = count;
     if (is_unit_cut(line) && !cut_name_) cut_name_ = kernel->name;
     if (RE2::PartialMatch(line, barriers, &count)) kernel->barriers = count;
     std::size_t bytes = 0;
     if (RE2::PartialMatch(line, smem, &bytes)) kernel->static_smem_bytes = bytes;
-    kernels_.push_back(*std::move(kernel));
+    (is_unnamed ? unnamed_ : kernels_).push_back(*std::move(kernel));
   } else if (RE2::PartialMatch(line, remark, &name)) {
     remarks_.push_back(name);
   }
 }
 
+std::int64_t PtxasText::lines_of_no_kernel() const {
+  return reports_.has_begun() ? reports_.lines_of_no_kernel() : 0;
+}
+
 std::vector<KernelUse> PtxasText::kernels() const {
-  std::vector<KernelUse> known = kernels_;
+  std::vector<KernelUse> known = reports_.has_begun() ? kernels_ : unnamed_;
   if (is_relocatable_)
     for (KernelUse& kernel : known) kernel.is_linked = false;
   return known;
@@ -178,12 +184,12 @@ void ResourceUsage::read(const std::string& line) {
   static const RE2 options(R"(^\s*ptxasOptions = .*--compile-only)");
   static const RE2 function(R"(^\s*Function (.+):\s*$)", any_bytes);
   static const RE2 cut_function(R"(^\s*Function (\S+)$)", any_bytes);
-  static const RE2 usage(R"(^\s*REG:(\d+) STACK:(\d+) SHARED:(\d+) )");  // LOCAL follows
+  static const RE2 usage(R"(^\s*REG:(\d+) STACK:(\w+) SHARED:(\d+) )");  // LOCAL follows
   static const RE2 whole_usage(R"( SAMPLER:\d+\s*$)");
   static const RE2 bank(R"( CONSTANT\[0\]:(\d+))");
   std::string text;
+  std::string stack;  // "UNKNOWN" of a recursion
   int registers = 0;
-  std::size_t stack = 0;
   std::size_t smem = 0;
   std::size_t bank_bytes = 0;
   cut_name_.reset();
@@ -197,7 +203,8 @@ void ResourceUsage::read(const std::string& line) {
   } else if (RE2::PartialMatch(line, cut_function, &text)) {
     cut_name_ = text;
   } else if (RE2::PartialMatch(line, usage, &registers, &stack, &smem) && !name_.empty()) {
-    KernelUse kernel{.name = name_, .cc = cc_, .registers_per_thread = registers, .stack_bytes = stack};
+    KernelUse kernel{.name = name_, .cc = cc_, .registers_per_thread = registers};
+    if (stack.find_first_not_of("0123456789") == std::string::npos) kernel.stack_bytes = number_of(stack);
     if (RE2::PartialMatch(line, bank, &bank_bytes) || line.find(" TEXTURE:") == std::string::npos) {
       set_smem(kernel, smem, bank_bytes);
       kernels_.push_back(std::move(kernel));
@@ -240,7 +247,10 @@ void RefusalText::read(const std::string& line) {
       R"(entry function '(.*)' with max regcount of (\d+) calls function '(.*)' with regcount of (\d+))",
       any_bytes);
   static const RE2 undefined(R"(nvlink error\s*: Undefined reference to '(.*)' in)", any_bytes);
-  static const RE2 launch("too many resources requested for launch");
+  static const RE2 launch(
+      "too many resources requested for launch|LAUNCH_OUT_OF_RESOURCES|cudaErrorLaunchOutOfResources");
+  static const RE2 triton(R"(out of resource: ([a-z ]+), Required: (\d+), Hardware limit: (\d+))");
+  static const RE2 xla(R"(Shared memory size limit exceeded: requested (\d+), available:? (\d+))");
   static const RE2 other(R"(((?:ptxas|nvlink)[^:;]*[:;]? ?\b(?:error|fatal)\s*: .*))", any_bytes);
   std::string name, callee, what, bytes, most;
   if (RE2::PartialMatch(line, too_much, &callee, &name, &what, &bytes, &most)) {
@@ -256,6 +266,10 @@ void RefusalText::read(const std::string& line) {
                     .callee = callee});
   } else if (RE2::PartialMatch(line, undefined, &callee)) {
     all_.push_back({.resource = "definition", .callee = callee});
+  } else if (RE2::PartialMatch(line, triton, &what, &bytes, &most)) {
+    all_.push_back({.resource = what, .needed = number_of(bytes), .most = number_of(most)});
+  } else if (RE2::PartialMatch(line, xla, &bytes, &most)) {
+    all_.push_back({.resource = "shared memory", .needed = number_of(bytes), .most = number_of(most)});
   } else if (RE2::PartialMatch(line, launch)) {
     all_.push_back({.resource = "launch"});
   } else if (RE2::PartialMatch(line, other, &what)) {

@@ -15,7 +15,9 @@ namespace occbench::binary {
 /// and which report is whose cannot be known.
 class OpenReports {
  public:
-  void begin(KernelUse kernel) { open_.push_back(std::move(kernel)); }
+  void begin(KernelUse kernel) { open_.push_back(std::move(kernel)), has_begun_ = true; }
+  /// Whether any report has begun so far.
+  [[nodiscard]] bool has_begun() const { return has_begun_; }
   /// The only one; nullptr if there is none or more.
   [[nodiscard]] KernelUse* only() { return open_.size() == 1 ? &open_.front() : nullptr; }
   /// A report's last line. Returns the kernel that it is of, if that is known.
@@ -33,18 +35,20 @@ class OpenReports {
   std::size_t ended_ = 0;           ///< of several that are open
   std::vector<std::string> mixed_;  ///< names of kernels whose reports are mixed with others'
   std::int64_t lines_of_no_kernel_ = 0;
+  bool has_begun_ = false;
 };
 
 /// Reads `ptxas -v`.
 class PtxasText {
  public:
   void read(const std::string& line);
-  /// Kernels with a register count, in order. `is_linked` is false if the log shows that they were compiled
+  /// Kernels with a register count, in order; of a text without names they are unnamed. `is_linked` is false if the log shows that they were compiled
   /// for the device linker, which may raise their registers; else unknown.
   [[nodiscard]] std::vector<KernelUse> kernels() const;
   /// The name of the first kernel whose line of registers is missing or ends in the middle.
   [[nodiscard]] std::optional<std::string> incomplete_kernel() const;
   [[nodiscard]] const OpenReports& reports() const { return reports_; }
+  [[nodiscard]] std::int64_t lines_of_no_kernel() const;
   /// ptxas's own remarks about 'setmaxnreg'.
   [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
 
@@ -53,6 +57,7 @@ class PtxasText {
 
   OpenReports reports_;
   std::vector<KernelUse> kernels_;
+  std::vector<KernelUse> unnamed_;  ///< before the first name: somebody pasted the lines of registers alone
   std::vector<std::string> remarks_;
   bool are_kernel_properties_ = false;   ///< of the open kernel, not of a function that it calls
   std::optional<std::string> cut_name_;  ///< of the first kernel whose line of registers lacks its end

@@ -55,7 +55,8 @@ struct KernelUse {
 };
 
 /// What a compiler, linker or driver refused. `resource`: "shared data", "parameters", "registers" (of a
-/// function that a capped kernel calls), "definition" or "launch"; empty if only the tool's `text` is known.
+/// function that a capped kernel calls), "definition" or "launch"; "shared memory", "threads" or "tensor
+/// memory" of a launch by Triton or XLA; empty if only the tool's `text` is known.
 struct Refused {
   std::string kernel;
   std::string resource;

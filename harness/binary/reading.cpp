@@ -222,15 +222,16 @@ std::vector<KernelUse> linked_first(std::vector<KernelUse> compiled, const std::
 }
 
 /// What of a log's reports belongs to no kernel for certain.
-void add_left_out(const OpenReports& reports, KernelUses& found) {
+void add_left_out(const OpenReports& reports, std::int64_t lines_of_no_kernel, KernelUses& found) {
   constexpr std::size_t longest_name = 60;
   if (const auto& names = reports.mixed(); !names.empty())
     found.left_out.push_back(std::to_string(names.size()) + " kernels, '" +
                              printable(short_name(names.front(), longest_name)) +
                              "' the first: lines of two compilers are mixed, so whose registers are whose is "
                              "unknown (make -j: add --output-sync)");
-  if (const auto lines = reports.lines_of_no_kernel(); lines > 0)
-    found.left_out.push_back(std::to_string(lines) + " lines of registers that belong to no kernel");
+  if (lines_of_no_kernel > 0)
+    found.left_out.push_back(std::to_string(lines_of_no_kernel) +
+                             " lines of registers that belong to no kernel");
 }
 
 KernelUses of_text(const std::string& text, const std::string& source) {
@@ -254,8 +255,8 @@ KernelUses of_text(const std::string& text, const std::string& source) {
   KernelUses found{.source = nvlink.kernels().empty() ? "ptxas -v" : "nvlink -v",
                    .kernels = linked_first(ptxas.kernels(), nvlink.kernels()),
                    .refused = refusals.all()};
-  add_left_out(ptxas.reports(), found);
-  add_left_out(nvlink.reports(), found);
+  add_left_out(ptxas.reports(), ptxas.lines_of_no_kernel(), found);
+  add_left_out(nvlink.reports(), nvlink.reports().lines_of_no_kernel(), found);
   std::ranges::copy(ptxas.remarks(), std::back_inserter(found.left_out));
   if (found.kernels.empty()) {
     refuse_incomplete(usage.incomplete_kernel(is_terminated), source);

@@ -275,35 +275,41 @@ std::string link_remark(const binary::KernelUse& use) {
          "`nvlink -v` or `occbench inspect PROGRAM` has the count after device linking";
 }
 
-/// Where a block's dynamic shared memory may be as large.
+/// The compute capabilities on which a block's dynamic shared memory may be as large.
 std::string where_it_fits(std::size_t bytes) {
   std::string names;
   for (const std::string& cc : theory::compute_capabilities())
     if (theory::smem_limit_per_block_bytes(theory::find_device("cc" + cc).sm) >= bytes)
-      names += (names.empty() ? " on cc " : ", ") + cc;
-  return names.empty()
-             ? "no GPU has as much per block"
-             : "as dynamic shared memory (cudaFuncAttributeMaxDynamicSharedMemorySize) it fits" + names;
+      names += (names.empty() ? "it fits on cc " : ", ") + cc;
+  return names.empty() ? "no GPU has as much per block" : names;
 }
 
 /// What a tool refused, and what to do.
 std::string explanation(const binary::Refused& r) {
-  const std::string kernel = binary::short_name(r.kernel, name_room) + ": ";
+  const std::string kernel = r.kernel.empty() ? "" : binary::short_name(r.kernel, name_room) + ": ";
+  const std::string need = grouped(r.needed), most = grouped(r.most);
   const std::string callee = binary::short_name(r.callee, name_room);
   if (r.resource == "shared data")
-    return kernel + "cannot launch: " + grouped(r.needed) + " B of static shared memory exceeds the " +
-           grouped(r.most) + " B that a kernel may declare; " + where_it_fits(r.needed);
+    return kernel + "cannot launch: " + need + " B of static shared memory exceeds the " + most +
+           " B that a kernel may declare; as dynamic shared memory "
+           "(cudaFuncAttributeMaxDynamicSharedMemorySize) " +
+           where_it_fits(r.needed);
+  if (r.resource == "shared memory")
+    return "cannot launch: a block needs " + need + " B of shared memory, and may have " + most +
+           " B here; smaller tiles or fewer stages (num_stages) need less; " + where_it_fits(r.needed);
+  if (r.resource == "threads" || r.resource == "tensor memory")
+    return "cannot launch: a block needs " + need +
+           (r.resource == "threads" ? " threads" : " columns of tensor memory") + ", and may have " + most;
   if (r.resource == "registers")
-    return kernel + "capped at " + grouped(r.most) + " registers, and calls " + callee + ", which has " +
-           grouped(r.needed) + ": a cap below that does not link, unless it is compiled with the same cap";
+    return kernel + "capped at " + most + " registers, and calls " + callee + ", which has " + need +
+           ": a cap below that does not link, unless it is compiled with the same cap";
   if (r.resource == "definition")
     return callee + ": no object of the link has it; compile its file with -rdc=true and link that too";
   if (r.resource == "launch")
     return "too many resources requested for launch: registers x threads exceed a block's 65,536 registers; "
            "`occbench calc --block-size N --registers N` tells which size launches";
   if (!r.resource.empty())
-    return kernel + grouped(r.needed) + " B of " + r.resource + ", at most " + grouped(r.most) +
-           " B are allowed";
+    return kernel + need + " B of " + r.resource + ", at most " + most + " B are allowed";
   return r.text;
 }
 
