@@ -36,6 +36,8 @@ void subtract_reserved(KernelUse& kernel) {
 bool is_unit_cut(std::string_view line) {
   const std::string_view last = line.substr(line.find_last_of(' ') + 1);
   if (last.ends_with(',') || last.find_first_not_of("0123456789") == last.npos) return true;
+  static const RE2 other_text(R"(, \d+[^\d +][^,]*$)");  // another tool's line after a number
+  if (RE2::PartialMatch(line, other_text)) return true;
   constexpr std::string_view words[] = {"used",     "registers", "barriers", "bytes",   "cumulative",
                                         "stack",    "size",      "smem",     "gmem",    "lmem",
                                         "cmem[00]", "textures",  "samplers", "surfaces"};
