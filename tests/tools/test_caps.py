@@ -212,6 +212,19 @@ def test_builds_are_timed_against_each_other(toolchain, capsys: pytest.CaptureFi
     assert (temporary.parent / "log").read_text().count("run") == 5 * 8 + 1
 
 
+@needs_occbench
+def test_outputs_are_compared(toolchain, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN001
+    toolchain(program="[ $regs = 64 ] && echo wrong; echo took $$ ms")
+    words = ["--caps", "64,32", "--rounds", "2", "--run", "./app", "--", "nvcc", "-o", "app", "k.cu"]
+    assert caps.main(["--value", r"took (\d+) ms", *words]) == 1
+    assert "  cap 64: its output differs from that of the source as it is\n" in capsys.readouterr().out
+    assert caps.main(words) == 0  # the time is part of the output
+    assert "Outputs were not compared" in capsys.readouterr().out
+    assert caps.main(["--format", "csv", "--value", r"took (\d+) ms", *words]) == 1
+    outputs = {name: row["output"] for name, row in said_rows(capsys.readouterr().out).items()}
+    assert outputs == {"as it is": "same", "cap 64": "differs", "cap 32": "same"}
+
+
 def test_a_narrow_terminal_has_paragraphs() -> None:
     numbers = dict(
         registers_per_thread=64, spill_bytes=2848, stack_bytes=536, code_bytes=26240, occupancy=0.5

@@ -5,11 +5,13 @@ nvcc's own steps are run apart: to PTX once, then ptxas for each cap, which stan
 (nvcc -maxrregcount would leave a kernel with __launch_bounds__ as it is.) Everything is made in a folder of
 its own that goes at the end; the command's -o file is never touched.
 
+With --roles the splits of registers between warp roles (setmaxnreg) are tried in place of caps.
+
 With --run the program is built at every cap and timed: each build once in each round, in random order.
 
-Exit 0 all well, 1 some cap failed (its row says why), 2 invalid arguments, 5 no occbench to ask, 130
-interrupted; else nvcc's or the program's own code, and 125 for a failure of caps, 126 where what is called
-cannot be run, 127 where it is not found.
+Exit 0 all well, 1 some cap failed or changed the output (its row says why), 2 invalid arguments, 5 no
+occbench to ask, 130 interrupted; else nvcc's or the program's own code, and 125 for a failure of caps, 126
+where what is called cannot be run, 127 where it is not found.
 """
 
 from __future__ import annotations
@@ -20,15 +22,18 @@ import re
 import signal
 import sys
 import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from occbench_tools.caps import show
-from occbench_tools.caps.builds import Build, build_all
+from occbench_tools.caps import roles, show
+from occbench_tools.caps.builds import Build, build_all, waits_of
 from occbench_tools.caps.ptx import Limit, kernels
 from occbench_tools.caps.steps import Footprint, bounds, caps, device_list, device_of
-from occbench_tools.caps.timing import Times, program_words, time_all
+from occbench_tools.caps.timing import Times, output_of, program_words, time_all
 from occbench_tools.caps.toolchain import (
     OWN_FAILURE,
     Children,
@@ -41,7 +46,9 @@ from occbench_tools.caps.toolchain import (
 )
 from occbench_tools.command import Refused, entry, occbench, parser_of
 from occbench_tools.escape import printable
+from occbench_tools.lines import complain
 
+Builder = Callable[[list[Limit | None], frozenset[str]], list[Build]]
 ENDED = (signal.SIGTERM, signal.SIGHUP)
 BLOCK = 256  # where neither the source nor the call says one
 
@@ -95,6 +102,10 @@ def parser() -> argparse.ArgumentParser:
     add("--kernel", "TEXT", "cap only kernels with this in their name", default="")
     add("--caps", "N,...", "these caps instead of those that change occupancy")
     add("--bounds", "N,...", "also __launch_bounds__ of these blocks, for each number of them per SM")
+    splits = "splits of registers between warp roles (setmaxnreg), as 24/240; without any: all that fit"
+    add("--roles", "SPLIT,...", splits, nargs="?", const="")
+    smem = "also spill to shared memory (enable_smem_spilling, CUDA 13.0), where registers are spilled"
+    made.add_argument("--smem-spilling", action="store_true", help=smem)
     add("--rounds", "N", "of timing (15)", type=from_one, default=15)
     by_value = "take the last match in the program's output as its time, not the clock"
     add("--value", "REGEX", by_value, type=regular_expression)
@@ -147,9 +158,11 @@ class Work:
         self.program = program
         self.options = options
 
-    def steps(self, own: Build) -> list[Limit]:
-        """What to build besides the source as it is: free of caps, then every step of any kernel."""
+    def steps(self, own: Build, script: Script, build: Builder) -> list[Limit]:
+        """What to build besides the source: splits; or without a cap, then every step of any kernel."""
         asked = self.options
+        if asked.roles is not None:
+            return self.splits(own, script, build)
         if asked.caps:
             limits = [Limit(cap) for cap in sorted(set(numbers(asked.caps, "--caps", 255)), reverse=True)]
         else:
@@ -165,6 +178,46 @@ class Work:
             limits += bounds(self.program, self.device, Footprint(block, 0, smem, asked.dynamic_smem))
         return limits
 
+    def splits(self, own: Build, script: Script, build: Builder) -> list[Limit]:
+        """Of the one kernel that moves registers between its warps; the others are left out from here on."""
+        kernel = roles.kernel_with_roles(own, self.names)
+        self.names, self.blocks = frozenset([kernel]), {kernel: self.blocks[kernel]}
+        self.read_pools([own])
+        requests = roles.read_requests(script, own, kernel)
+        launch = roles.launch_registers(requests, own, kernel, lambda limit: build([limit], self.names)[0])
+        return [requests.limit(split) for split in roles.chosen_splits(requests, launch, self.options.roles)]
+
+    def read_pools(self, builds: list[Build]) -> None:
+        """Who asks for how many registers in each build, of the one kernel."""
+        ((kernel, block_size),) = self.blocks.items()
+        with ThreadPoolExecutor(self.options.jobs) as pool:
+            found = pool.map(lambda each: roles.pool_of_build(each, kernel, self.arch, block_size), builds)
+            for each, its_pool in zip(builds, found, strict=True):
+                each.pool = its_pool
+
+    def build_everything(self, own: Build, script: Script, build: Builder) -> list[Build]:
+        """The source as it is, first, and under each limit."""
+        builds = [own, *build(self.steps(own, script, build), self.names)]
+        if self.options.smem_spilling:
+            builds = self.with_smem_spills(builds, build)
+        if self.options.roles is not None:
+            self.read_pools(builds[1:])
+        for each in builds:
+            each.waits = waits_of(each, own, self.blocks)
+        return builds
+
+    def with_smem_spills(self, builds: list[Build], build: Builder) -> list[Build]:
+        """Behind each build that spills registers, the same with spills to shared memory."""
+        spilling = [
+            n for n, each in enumerate(builds)
+            if any(use.spill_bytes for name, use in each.uses.items() if name in self.names)
+        ]  # fmt: skip
+        limits = [(builds[n].limit or Limit())._replace(spills_to_smem=True) for n in spilling]
+        made = dict(zip(spilling, build(limits, self.names), strict=True))
+        if not made:
+            complain("occbench caps", "--smem-spilling: nothing spills registers")
+        return [twin for n, each in enumerate(builds) for twin in (each, made.get(n)) if twin]
+
     def footprint(
         self, name: str, static_smem_bytes: int, registers: int = 0, barriers: int = 1
     ) -> Footprint:
@@ -175,7 +228,7 @@ def unequal(builds: list[Build]) -> list[Build]:
     """Those that were made; of equal machine code the first, which knows the others' limits."""
     found: dict[tuple[str, ...], Build] = {}
     for build in builds:
-        if build.why_not:
+        if build.why_not or build.waits:
             continue
         first = found.setdefault(tuple(build.code()), build)
         if first is not build and build.limit:
@@ -203,22 +256,24 @@ def run(options: argparse.Namespace, words: list[str], children: Children) -> in
         except Failed as failed:
             raise Refused(failed.code, f"{compiler[0]}: {failed}") from None
         work = Work(options, script, program)
-        together = dict(
-            names=work.names, arch=work.arch, whole=bool(call), jobs=options.jobs, children=children
-        )
-        (own,) = build_all(script, [None], **together)
+        together = dict(arch=work.arch, whole=bool(call), jobs=options.jobs, children=children)
+        build = partial(build_all, script, **together)
+        (own,) = build([None], work.names)
         if own.why_not:
             raise Refused(1, f"{compiler[0]}: {own.why_not}")
-        builds = [own, *build_all(script, work.steps(own), **together)]
+        builds = work.build_everything(own, script, build)
         times: list[Times] = []
         if call:
+            if own.waits:
+                raise Refused(1, f"the source as it is {'; '.join(own.waits.values())}: it is not run")
             times = time_all(unequal(builds), call, options.rounds, options.value, children, options.timeout)
             if times[0].why_not:
                 raise Refused(times[0].code, f"{options.run[0]}, the source as it is: {times[0].why_not}")
         show.show(
             options.format, work.program, work.device, work.arch, work.footprint, work.blocks, builds, times
         )
-    return 1 if any(build.why_not for build in builds) or any(each.why_not for each in times) else 0
+    failed = any(build.why_not for build in builds) or any(each.why_not for each in times)
+    return 1 if failed or any(output_of(each, times[0]) == "differs" for each in times) else 0
 
 
 @entry("occbench caps")

@@ -7,12 +7,14 @@ import hashlib
 import re
 import shlex
 import struct
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from occbench_tools.caps.ptx import Limit, limited
 from occbench_tools.caps.toolchain import OUT, Children, Failed, Ptxas, Script, run_steps
+from occbench_tools.inspect_lines.roles import Pool
 
 ENTRY = re.compile(r"Compiling entry function '(.*)' for '(sm_\w+)'")
 SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -23,6 +25,7 @@ LINKED = re.compile(r"nvlink info\s*: Function properties for '(.*)':")
 LINKED_USE = re.compile(r"nvlink info\s*: used (\d+) registers, .*?(\d+) stack, (\d+) bytes smem")
 RESERVED = 1024  # bytes of the driver, which nvlink counts since cc 9.0
 VIRTUAL_RESOURCES = 0x4A  # EIATTR_VRC_CTA_INIT_COUNT in .nv.info.KERNEL
+UNSUPPORTED = re.compile(r"ptxas \w+\s*: (Pragma .* unsupported)")  # by a ptxas before CUDA 13.0
 SET_MAX_REGISTERS = 0x9C8  # opcode of USETMAXREG, which setmaxnreg becomes
 
 
@@ -48,6 +51,9 @@ class Build:
     limit: Limit | None
     uses: dict[str, Use] = field(default_factory=dict)  # of the architecture in question
     program: Path | None = None
+    cubin: Path | None = None  # of that architecture
+    pool: Pool | None = None  # the warp roles of the kernel whose split is tried
+    waits: dict[str, str] = field(default_factory=dict)  # kernels whose requests are never met, and why
     why_not: str = ""
     remark: str = ""  # a warning of ptxas
     alike: list[Limit] = field(default_factory=list)  # of other builds with its machine code
@@ -96,7 +102,7 @@ def add_linked(uses: dict[str, Use], said: str, arch: str) -> None:
 def requests_of(code: bytes) -> tuple[int, ...]:
     """Registers per thread that setmaxnreg asks for, in instructions of 16 bytes."""
     words = struct.iter_unpack("<IIQ", code[: len(code) // 16 * 16])
-    return tuple(sorted({count & 0xFF for low, count, _ in words if low & 0xFFF == SET_MAX_REGISTERS}))
+    return tuple(sorted({count & 0x1FF for low, count, _ in words if low & 0xFFF == SET_MAX_REGISTERS}))
 
 
 def virtual_resources_of(info: bytes) -> int:
@@ -120,6 +126,25 @@ def pool_needed(own: Use, block_size: int) -> int:
     served = max(1, min(groups, spare // (most - least) if most > least else groups))
     needed = (groups - served) * least + served * most
     return -(-needed // (groups * unit)) * unit
+
+
+def waits_of(build: Build, own: Build, block_sizes: dict[str, int]) -> dict[str, str]:
+    """The kernels of a build that would wait forever for registers that the launch does not have."""
+    found = {}
+    for kernel, use in build.uses.items():
+        if kernel not in block_sizes:
+            continue
+        asked = own.uses[kernel]
+        needed = pool_needed(asked, block_sizes[kernel])
+        if build.pool and build.pool.asked > build.pool.allocated:
+            asks = f"asks for {build.pool.asked} registers"
+            found[kernel] = f"{asks}, and the launch has {build.pool.allocated}: a warpgroup waits forever"
+        elif not build.pool and use.registers < needed:
+            found[kernel] = (
+                f"moves registers between its warps (setmaxnreg {asked.requests[0]} to "
+                f"{asked.requests[-1]}): with fewer than {needed} at the launch, its requests are never met"
+            )
+    return found
 
 
 def sections_of(cubin: bytes) -> dict[str, bytes]:
@@ -147,8 +172,12 @@ def ptxas(
         edited = limited(step.ptx.read_text(encoding="utf-8", errors="replace"), limit, names)
         step.ptx.unlink()  # a link to everybody's
         step.ptx.write_text(edited, encoding="utf-8")
-        command = re.sub(r"\s--?maxrregcount[= ]\s*\d+", "", command)
-    return run_steps([command], env, children)
+        if limit.registers or limit.block_size:
+            command = re.sub(r"\s--?maxrregcount[= ]\s*\d+", "", command)
+    said = run_steps([command], env, children)
+    if limit and limit.spills_to_smem and (unsupported := UNSUPPORTED.search(said)):
+        raise Failed(1, unsupported[1])
+    return said
 
 
 def is_link(step: str | Ptxas) -> bool:
@@ -175,6 +204,7 @@ def build(
                 said = ptxas(step, limit, names, own.env, children)
                 if step.arch != arch:
                     continue
+                done.cubin = step.cubin
                 sections = sections_of(step.cubin.read_bytes())
                 for name, use in uses_of(said).items():
                     code = sections.get(f".text.{name}", b"")
@@ -212,9 +242,7 @@ def build_all(
     children: Children,
 ) -> list[Build]:
     """All of them, `jobs` at a time, in the order of the limits."""
-    places = [
-        script.folder.parent / f"{'own' if limit is None else number}" for number, limit in enumerate(limits)
-    ]
+    places = [Path(tempfile.mkdtemp(dir=script.folder.parent)) / "build" for _ in limits]
     with ThreadPoolExecutor(jobs) as pool:
         begun = [
             pool.submit(build, script, place, limit, names, arch, whole, children)

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from occbench_tools.caps.builds import Build, Use, pool_needed
+from occbench_tools.caps.builds import Build, Use
+from occbench_tools.caps.ptx import Limit
 from occbench_tools.caps.steps import Footprint, Residency, residencies
-from occbench_tools.caps.timing import Change, Times, change, percent, verdict
+from occbench_tools.caps.timing import Change, Times, change, output_of, percent, verdict
 from occbench_tools.escape import printable
 from occbench_tools.programs import demangle
 from occbench_tools.screen import elided
@@ -34,6 +35,18 @@ def demangled(name: str) -> str:
 
 def words_of(build: Build) -> str:
     return build.limit.words() if build.limit else "as it is"
+
+
+def by_role(values: Iterable[Any]) -> str:
+    return "/".join(map(str, values))
+
+
+def smem_cost(use: Use, residency: Residency, plain: tuple[Use, Residency]) -> str:
+    """Of spilling to shared memory: '19,456 B of shared memory, 3 blocks per SM in place of 8'."""
+    taken = f"{use.static_smem_bytes - plain[0].static_smem_bytes:,} B of shared memory"
+    if residency.blocks == plain[1].blocks:
+        return taken
+    return f"{taken}, {residency.blocks} blocks per SM in place of {plain[1].blocks}"
 
 
 def cost(use: Use, residency: Residency, own: Use, base: Residency) -> str:
@@ -68,6 +81,7 @@ def rows_of(
     ]
     found = iter(residencies(program, device, asked))
     own, base = None, None
+    plain: dict[Limit, tuple[Use, Residency]] = {}  # without spills to shared memory
     compared = sum(1 for each in times[1:] if not each.why_not)
     for build in there:
         row: dict[str, Any] = {"kernel": demangled(kernel), "build": words_of(build)}
@@ -78,26 +92,35 @@ def rows_of(
         residency = next(found).within(use.virtual_resources)
         if own is None or base is None:
             own, base = use, residency
+        limit = build.limit or Limit()
+        plain.setdefault(limit._replace(spills_to_smem=False), (use, residency))
         row |= {
             "registers_per_thread": use.registers, "spill_bytes": use.spill_bytes,
             "stack_bytes": use.stack_bytes, "code_bytes": use.code_bytes,
+            "static_smem_bytes": use.static_smem_bytes,
             "blocks_per_sm": residency.blocks, "occupancy": residency.occupancy,
             "against_as_it_is": "" if build.limit is None else cost(use, residency, own, base),
             "status": build.why_not or build.remark or residency.status, "code": use.code,
         }  # fmt: skip
-        needed = pool_needed(own, asked[0].block_size)
-        if use.registers < needed:
-            row["against_as_it_is"] = "would wait forever"
-            row["status"] = (
-                f"moves registers between its warps (setmaxnreg {own.requests[0]} to {own.requests[-1]}): "
-                f"with fewer than {needed} at the launch, its requests are never met"
-            )
+        if limit.spills_to_smem:
+            taken = smem_cost(use, residency, plain[limit._replace(spills_to_smem=False)])
+            row["against_as_it_is"] = f"{taken}; {row['against_as_it_is']}"
+        if kernel in build.waits:
+            row |= {"against_as_it_is": "would wait forever", "status": build.waits[kernel]}
+        if build.pool:
+            row |= {
+                "live_by_role": by_role("" if role.live is None else role.live for role in build.pool.roles),
+                "spilled_by_role": by_role(role.spilled_bytes for role in build.pool.roles),
+            }
         alike = (each for each in times if each.build.code() == build.code() and not build.why_not)
         if timed := next(alike, None):
             row |= {
                 "time_median": float(np.median(timed.values)) if timed.values else None,
                 "samples": len(timed.values),
+                "output": output_of(timed, times[0]),
             }
+            if row["output"] == "differs":
+                row["status"] = f"{row['build']}: its output differs from that of the source as it is"
             if timed.why_not:
                 row["status"] = timed.why_not
             elif timed is not times[0]:
@@ -111,16 +134,20 @@ def rows_of(
 
 
 COLUMNS = (
-    "kernel", "build", "registers_per_thread", "spill_bytes", "stack_bytes", "code_bytes", "blocks_per_sm",
-    "occupancy", "time_median", "samples", "time_ratio", "time_ratio_low", "time_ratio_high",
-    "against_as_it_is", "status",
+    "kernel", "build", "registers_per_thread", "spill_bytes", "stack_bytes", "code_bytes",
+    "static_smem_bytes", "blocks_per_sm", "occupancy", "live_by_role", "spilled_by_role", "time_median",
+    "samples", "time_ratio", "time_ratio_low", "time_ratio_high", "output", "against_as_it_is", "status",
 )  # fmt: skip
+
+
+BY_ROLE = {"live_by_role": "live by role", "spilled_by_role": "spilled B by role"}
 
 
 def cells(row: dict[str, Any], timed: bool) -> list[str]:
     if "occupancy" not in row:
         return [row["build"], row["status"]]
     found = [row["build"], *(f"{row[name]:,}" for name in COLUMNS[2:6]), f"{100 * row['occupancy']:.1f} %"]
+    found += [row[name] for name in BY_ROLE if name in row]
     if timed:
         found.append(f"{row['time_median']:.4g}" if row.get("time_median") is not None else "-")
         ratios = [row.get(name) for name in ("time_ratio", "time_ratio_low", "time_ratio_high")]
@@ -159,6 +186,7 @@ def paragraph(head: list[str], line: list[str], room: int) -> list[str]:
 def table(rows: list[dict[str, Any]], timed: bool, room: int | None = None) -> list[str]:
     """Lines of columns; a paragraph for each build where `room` is too little for them."""
     head = ["build", "registers", "spilled B", "stack B", "code B", "occupancy"]
+    head += [words for name, words in BY_ROLE.items() if any(name in row for row in rows)]
     head += ["time", "against as it is"] if timed else []
     head.append("what it costs and gains")
     lines = [cells(row, timed) for row in folded(rows)]
@@ -214,3 +242,5 @@ def show(
         print("".join(f"\n  {printable(note)}" for note in notes) + "\n" if notes else "")
     if times:
         print(verdict(times[0], times[1:]))
+        if output_of(times[0], times[0]) == "varies":
+            print("Outputs were not compared: those of the source as it is vary from run to run.")

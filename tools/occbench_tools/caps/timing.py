@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import re
@@ -26,6 +27,7 @@ class Times:
 
     build: Build
     values: list[float] = field(default_factory=list)
+    outputs: set[str] = field(default_factory=set)  # hashes of what it printed, without the time
     why_not: str = ""
     code: int = 0  # with which it ended badly
 
@@ -61,6 +63,8 @@ def run_once(
         code = ran.returncode if ran.returncode > 0 else 128 - ran.returncode
         times.why_not, times.code = f"ended with {code}: {last[0].strip()}", code
         return None
+    printed = pattern.sub("", ran.stdout) if pattern else ran.stdout
+    times.outputs.add(hashlib.sha256(printed.encode(errors="replace")).hexdigest())
     if pattern is None:
         return spent
     found = pattern.findall(ran.stdout)
@@ -91,6 +95,15 @@ def time_all(
             if value is not None and number > 0:
                 times.values.append(value)
     return found
+
+
+def output_of(times: Times, base: Times) -> str:
+    """Against that of the source as it is: 'same', 'differs', 'varies' where its own does; '' if none."""
+    if len(base.outputs) > 1:
+        return "varies"
+    if not times.outputs or not base.outputs:
+        return ""
+    return "same" if times.outputs == base.outputs else "differs"
 
 
 def program_words(words: list[str], output: str | None) -> list[str]:
