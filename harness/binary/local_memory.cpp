@@ -91,7 +91,7 @@ LocalMemory read_local_memory(Bytes code) {
       else
         found.tensor_columns = std::max(*found.tensor_columns, *columns);
     } else if (i.opcode() == set_max_registers) {
-      const auto count = static_cast<int>((i.low >> 32) & 0xff);
+      const auto count = static_cast<int>((i.low >> 32) & 0x1ff);  // to 256
       int& least = found.least_requested_registers;
       least = least == 0 ? count : std::min(least, count);
       found.most_requested_registers = std::max(found.most_requested_registers, count);
