@@ -281,6 +281,8 @@ BAD = [
     ("--caps 64,many -- nvcc k.cu", 2, "--caps wants whole numbers from 1 to 255, not 'many'"),
     ("--caps 256 -- nvcc k.cu", 2, "--caps wants whole numbers from 1 to 255, not '256'"),
     ("--bounds 2048 -- nvcc k.cu", 2, "--bounds wants whole numbers from 1 to 1024, not '2048'"),
+    ("--roles 24/240 --caps 64 -- nvcc k.cu", 2, "--roles takes the place of --caps and --bounds"),
+    ("--roles -- nvcc k.cu", 2, "no kernel moves registers between its warps (setmaxnreg)"),
     ("--kernel nope -- nvcc k.cu", 2, "no kernel's name holds 'nope'; it has k"),
     ("--device h300 -- nvcc k.cu", 2, "unknown device 'h300'; close names: h100, h200"),
     ("--run ./other -- nvcc -o app k.cu", 2, "none of the words of --run is what nvcc makes, 'app'"),
@@ -431,11 +433,14 @@ def test_a_cap_below_the_pool_that_setmaxnreg_needs_is_marked(tmp_path: Path) ->
         "__global__ void __launch_bounds__(384, 1) ws(float* o, int n) {\n"
         '  if (threadIdx.x < 128) { asm volatile("setmaxnreg.dec.sync.aligned.u32 40;"); o[0] = n; }\n'
         '  else { asm volatile("setmaxnreg.inc.sync.aligned.u32 232;"); o[threadIdx.x] = n * 3; }\n}\n'
+        "int main() { return 0; }\n"
     )
-    words = "--caps 80 -- nvcc -gencode arch=compute_90a,code=sm_90a -c ws.cu"
+    build = "nvcc -gencode arch=compute_90a,code=sm_90a ws.cu -o app"
+    words = f"--caps 80 --rounds 2 --run ./app -- {build}"
     own, capped = answers(words, tmp_path)
     assert (own["registers_per_thread"], capped["registers_per_thread"]) == ("168", "80")
     assert capped["against_as_it_is"] == "would wait forever"
+    assert (own["samples"], capped["samples"]) == ("2", "")
     assert "fewer than 168 at the launch" in capped["status"]
 
 

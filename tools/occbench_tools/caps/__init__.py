@@ -247,6 +247,8 @@ def run(options: argparse.Namespace, words: list[str], children: Children) -> in
         )
     if options.run and ({"-c", "-dc", "-cubin", "-fatbin"} & set(compiler)):
         raise Refused(2, "--run needs a program, and nvcc is told to make none; leave -c away")
+    if options.roles is not None and (options.caps or options.bounds):
+        raise Refused(2, "--roles takes the place of --caps and --bounds: one at a time")
     with tempfile.TemporaryDirectory(prefix="occbench-caps-", ignore_cleanup_errors=True) as place:
         folder = Path(place) / "keep"
         folder.mkdir()
