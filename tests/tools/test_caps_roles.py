@@ -12,9 +12,9 @@ pytest.importorskip("numpy")
 
 from made_up import REPOSITORY
 from occbench_tools import caps, sass
-from occbench_tools.caps.builds import requests_of
+from occbench_tools.caps.builds import Build, Use, requests_of
 from occbench_tools.caps.ptx import Limit, limited, requests
-from occbench_tools.caps.roles import MOST_SPLITS, Requests, chosen_splits
+from occbench_tools.caps.roles import MOST_SPLITS, Requests, chosen_splits, pool_of_build
 from occbench_tools.command import Refused
 from pages import built
 from test_caps import SOURCE, answers, needs_nvcc
@@ -108,6 +108,18 @@ def test_a_request_may_be_for_256_registers() -> None:
         "c8790000000100000006080000240e00" + "c8790000280000000005 0e08000e0000".replace(" ", "")
     )
     assert requests_of(code) == (40, 256)
+
+
+def test_without_a_disassembler_one_line_says_what_brings_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sass, "tool_folders", lambda: [tmp_path])
+    build = Build(None, {"k": Use(168, requests=(40, 232))}, cubin=tmp_path / "k.cubin")
+    with pytest.raises(
+        Refused, match=r"no nvdisasm with cuobjdump: pip install 'occbench\[audit\]'"
+    ) as refused:
+        pool_of_build(build, "k", "sm_90a", 384)
+    assert refused.value.code == 5
 
 
 @needs_tools
