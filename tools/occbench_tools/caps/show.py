@@ -62,6 +62,25 @@ def cost(use: Use, residency: Residency, own: Use, base: Residency) -> str:
     return ", ".join(parts) if len(parts) > 1 or points else "nothing changes"
 
 
+def time_cells(timed: Times, base: Times, compared: int) -> dict[str, Any]:
+    """Its time and output, against those of the source as it is."""
+    found: dict[str, Any] = {
+        "time_median": float(np.median(timed.values)) if timed.values else None,
+        "samples": len(timed.values),
+        "output": output_of(timed, base),
+    }
+    if found["output"] == "differs":
+        found["status"] = f"{words_of(timed.build)}: its output differs from that of the source as it is"
+    if timed.why_not:
+        found["status"] = timed.why_not
+    elif timed is not base:
+        against = change(timed, base, compared)
+        found |= {
+            "time_ratio": against.ratio, "time_ratio_low": against.low, "time_ratio_high": against.high
+        }  # fmt: skip
+    return found
+
+
 def rows_of(
     program: Path | None,
     device: str,
@@ -114,22 +133,7 @@ def rows_of(
             }
         alike = (each for each in times if each.build.code() == build.code() and not build.why_not)
         if timed := next(alike, None):
-            row |= {
-                "time_median": float(np.median(timed.values)) if timed.values else None,
-                "samples": len(timed.values),
-                "output": output_of(timed, times[0]),
-            }
-            if row["output"] == "differs":
-                row["status"] = f"{row['build']}: its output differs from that of the source as it is"
-            if timed.why_not:
-                row["status"] = timed.why_not
-            elif timed is not times[0]:
-                against = change(timed, times[0], compared)
-                row |= {
-                    "time_ratio": against.ratio,
-                    "time_ratio_low": against.low,
-                    "time_ratio_high": against.high,
-                }
+            row |= time_cells(timed, times[0], compared)
         yield row
 
 
@@ -138,8 +142,6 @@ COLUMNS = (
     "static_smem_bytes", "blocks_per_sm", "occupancy", "live_by_role", "spilled_by_role", "time_median",
     "samples", "time_ratio", "time_ratio_low", "time_ratio_high", "output", "against_as_it_is", "status",
 )  # fmt: skip
-
-
 BY_ROLE = {"live_by_role": "live by role", "spilled_by_role": "spilled B by role"}
 
 
