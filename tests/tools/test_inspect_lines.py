@@ -13,11 +13,22 @@ from pathlib import Path
 import pytest
 from made_up import REPOSITORY
 from occbench_tools import inspect_lines, sass
-from occbench_tools.inspect_lines.listing import function_index, parse_chains, parse_instructions
+from occbench_tools.inspect_lines.listing import (
+    Listing,
+    Step,
+    function_index,
+    parse_chains,
+    parse_instructions,
+    read_listing,
+    with_new_header,
+)
+from occbench_tools.inspect_lines.pressure import pressure_of
 from occbench_tools.programs import run_program
 from pages import built
 
 SOURCE = Path(__file__).with_name("planted_registers.cu")
+OLD = REPOSITORY / "tests/forms/spill_notes/spills_12.4_90.cubin"
+NEW = REPOSITORY / "tests/forms/spill_notes/spills_13_90.cubin"  # of the same PTX
 MARKS = {
     match[1]: number
     for number, line in enumerate(SOURCE.read_text().splitlines(), 1)
@@ -169,6 +180,36 @@ def test_a_function_is_found_in_the_table_of_symbols() -> None:
     assert function_index(cubin, "_Z5plain") is None  # of a part of a name
     for size in range(0, len(cubin), 97):
         assert function_index(cubin[:size], "_Z5plainPf") in (None, plain)
+
+
+@pytest.mark.skipif(not has_disassembler(), reason="no nvdisasm")
+@pytest.mark.parametrize("kernel", ["array_alone", "array_and_spills"])
+def test_code_of_older_ptxas_has_the_live_registers_of_the_same_code_of_cuda_13(kernel: str) -> None:
+    old, new = (read_listing(cubin, "sm_90", kernel) for cubin in (OLD, NEW))
+    assert old.has_liveness
+    for one, other in zip(old.steps, new.steps, strict=True):
+        same = (text.replace(".reuse", "") for text in other.instruction.operands)
+        assert [text.replace(".reuse", "") for text in one.instruction.operands] == list(same)
+    assert [step.live for step in old.steps] == [step.live for step in new.steps]
+
+
+def test_an_old_cubin_gets_the_header_of_cuda_13_and_stays_as_it_is_otherwise() -> None:
+    old, new = OLD.read_bytes(), NEW.read_bytes()
+    changed = with_new_header(old)
+    assert changed is not None and changed[:0x18] == new[:0x18] and changed[0x30:0x34] == new[0x30:0x34]
+    assert changed[0x34:] == old[0x34:] and changed[0x18:0x30] == old[0x18:0x30]
+    assert with_new_header(new) is None and with_new_header(old[:9]) is None and with_new_header(b"") is None
+
+
+@pytest.mark.parametrize(("spill_bytes", "stored"), [(4, 4), (0, 0), (None, 0)])
+def test_spills_that_ptxas_does_not_mark_are_those_that_inspect_counted(
+    spill_bytes: int | None, stored: int
+) -> None:
+    code, live, _ = parse_instructions(LIVE.replace('(*"SpillRefill"*)', "").splitlines())
+    steps = [Step(code[at], live.get(at, ""), (), False) for at in code]
+    pressure = pressure_of(Listing("k", "sm_90", steps), {"spill_bytes": spill_bytes})
+    assert [use.stored_bytes for use in pressure.line_uses()] == [stored]
+    assert any("does not mark" in warning for warning in pressure.warnings) == (spill_bytes is None)
 
 
 def test_the_planted_source_has_its_marks() -> None:

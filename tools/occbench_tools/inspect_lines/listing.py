@@ -2,6 +2,8 @@
 """nvdisasm's listing of one kernel: instructions, the registers that are live at each, and source lines.
 
 nvdisasm prints live registers (-plr) or lines (-gi), never both: it runs twice, and offsets join the two.
+For a cubin of older ptxas nvdisasm 13 prints no live registers, because of the header alone: it then reads a
+copy with the header of CUDA 13.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ TO_LABEL = re.compile(r"`\((\.L_\w+)\)")
 SOURCE = re.compile(r'\s*//## File "(.*?)", line (\d+)(?: inlined at "(.*?)", line (\d+))?')
 COUNT = re.compile(r"\s*(\d+)? (.*)")
 WRITES, READS_AND_WRITES = "^", "x"
+LIVE = ["-plr", "-lrm", "narrow"]  # nvdisasm: live registers, one character each
 SYMBOL_TABLE, SYMBOL_BYTES, FUNCTION = 2, 24, 2  # of ELF
+ABI, VERSION, FLAGS = 7, 0x14, 0x30  # in ELF's header: EI_OSABI and EI_ABIVERSION, e_version, e_flags
+OLD_ABI, NEW_ABI = b"\x33\x07", b"\x41\x08"  # the new one since CUDA 13; for sm_100 and later since 12.8
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,17 @@ def function_index(cubin: bytes, symbol: str) -> int | None:
     return None
 
 
+def with_new_header(cubin: bytes) -> bytes | None:
+    """An old cubin with the header that CUDA 13 writes; None for a cubin that has it."""
+    if cubin[ABI : ABI + 2] != OLD_ABI or len(cubin) < FLAGS + 4:
+        return None
+    changed = bytearray(cubin)
+    changed[ABI : ABI + 2] = NEW_ABI
+    struct.pack_into("<I", changed, VERSION, 1)
+    struct.pack_into("<I", changed, FLAGS, 0x0600_0004 | cubin[FLAGS] << 8)  # of the architecture's number
+    return bytes(changed)
+
+
 def lines_of(nvdisasm: Path, options: list[str], cubin: Path, symbol: str) -> list[str]:
     """The listing of one kernel; empty if the cubin has none of that name. Raises Failure."""
     section, inside, kept = f".text.{symbol}", False, []
@@ -137,7 +153,7 @@ def lines_of(nvdisasm: Path, options: list[str], cubin: Path, symbol: str) -> li
 
 
 def parse_instructions(lines: list[str]) -> tuple[dict[int, Instruction], dict[int, str], set[int]]:
-    """Of a listing with live registers: instructions and register states by offset, offsets of spills."""
+    """Of a listing: instructions and, where it has them, register states by offset, offsets of spills."""
     labels: dict[str, int] = {}
     waiting: list[str] = []
     for line in lines:
@@ -182,6 +198,28 @@ def parse_chains(lines: list[str]) -> dict[int, tuple[Line, ...]]:
     return chains
 
 
+def live_lines(nvdisasm: Path, cubin: Path, symbol: str) -> list[str]:
+    """The listing with live registers; empty where nvdisasm cannot tell them."""
+    with contextlib.suppress(Failure):
+        return lines_of(nvdisasm, LIVE, cubin, symbol)
+    if changed := with_new_header(cubin.read_bytes()):
+        with tempfile.NamedTemporaryFile(suffix=".cubin") as copy, contextlib.suppress(Failure):
+            copy.write(changed)
+            copy.flush()
+            return lines_of(nvdisasm, LIVE, Path(copy.name), symbol)
+    return []
+
+
+def kernel_listing(nvdisasm: Path, cubin: Path, symbol: str, arch: str) -> Listing | None:
+    """None if the cubin has no kernel of that name. Raises Failure."""
+    if not (lines := lines_of(nvdisasm, ["-gi"], cubin, symbol)):
+        return None
+    code, live, spills = parse_instructions(live_lines(nvdisasm, cubin, symbol) or lines)
+    chains = parse_chains(lines)
+    steps = [Step(code[at], live.get(at, ""), chains.get(at, ()), at in spills) for at in sorted(code)]
+    return Listing(symbol, arch, steps)
+
+
 def read_listing(file: Path, arch: str, symbol: str) -> Listing:
     """Raises Skip where no disassembler serves, Failure where the kernel cannot be read."""
     complaints: list[str] = []
@@ -191,14 +229,8 @@ def read_listing(file: Path, arch: str, symbol: str) -> Listing:
         try:
             with cubins_of(file, arch, folder) as cubins:
                 for cubin in (path for path in cubins if symbol.encode() in path.read_bytes()):
-                    if lines := lines_of(folder / "nvdisasm", ["-plr", "-lrm", "narrow"], cubin, symbol):
-                        code, live, spills = parse_instructions(lines)
-                        chains = parse_chains(lines_of(folder / "nvdisasm", ["-gi"], cubin, symbol))
-                        steps = [
-                            Step(code[at], live.get(at, ""), chains.get(at, ()), at in spills)
-                            for at in sorted(code)
-                        ]
-                        return Listing(symbol, arch, steps)
+                    if listing := kernel_listing(folder / "nvdisasm", cubin, symbol, arch):
+                        return listing
         except Failure as failure:
             complaints.append(str(failure))
             continue

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ RESERVED = (
     2  # registers that a kernel has beyond the highest in its code: in 486 of 486 kernels of this suite
 )
 STACK_POINTER = 1  # R1
+SPILL_SLOT = re.compile(r"\[R1[+\]]")
 Chain = tuple[Line, ...]
 
 
@@ -217,6 +218,20 @@ def values_waiting(pressure: Pressure) -> tuple[int, list[Values]]:
     return min(body), grouped(steps, Flow(steps), min(body), waiting, pressure.above_bound)
 
 
+def mark_spills(listing: Listing, row: Mapping[str, Any], warnings: list[str]) -> None:
+    """Of code whose ptxas marks no spills (before 12.6): the accesses that `inspect` counted in the code."""
+    steps = listing.steps
+    if any(step.is_spill for step in steps):
+        return
+    accesses = {n for n, s in enumerate(steps) if s.instruction.base in sass.LOCAL}
+    if accesses and "spill_bytes" in row and row["spill_bytes"] is None:
+        warnings.append("this code does not mark which accesses of local memory are spills: none is counted")
+    elif row.get("spill_bytes"):
+        stack = (n for n in accesses if any(SPILL_SLOT.match(text) for text in steps[n].instruction.operands))
+        for n in stack:
+            steps[n] = replace(steps[n], is_spill=steps[n].instruction.guard != "!PT")
+
+
 def pressure_of(listing: Listing, row: Mapping[str, Any]) -> Pressure:
     """Raises Failure for a listing without instructions."""
     if not listing.steps:
@@ -226,7 +241,8 @@ def pressure_of(listing: Listing, row: Mapping[str, Any]) -> Pressure:
         warnings.append("no source lines in this code: build it with nvcc's -lineinfo")
     if not listing.has_liveness:
         warnings.append(
-            "nvdisasm does not tell live registers in this code (its flow analysis is disabled, as for ptxas "
-            "before CUDA 13): instructions and spills are given by line alone"
+            "nvdisasm does not tell live registers in this code: instructions and spills are given by line "
+            "alone"
         )
+    mark_spills(listing, row, warnings)
     return Pressure(listing, row, loops_of(listing.steps, warnings), warnings)
