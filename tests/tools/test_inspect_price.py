@@ -80,6 +80,12 @@ def test_text_fits_80_columns_and_says_the_gain(program: Path, cubin: Path, caps
     assert "not worth it: saturated: 1 kernel" in text
 
 
+def test_a_kernel_without_a_name_is_not_priced(tmp_path: Path, capsys: Said) -> None:
+    folder = write(tmp_path / "program", (kernel("k", verdict="small gain", **(STEP | dict(symbol=""))),))
+    assert inspect_price.main([str(folder), str(folder / "env.json")]) == 0
+    assert "not priced: without a name: 1 kernel" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("wrong", [dict(compute_capability="9.999999999"), dict(uuid="GPU-0")])
 def test_a_gpu_that_env_json_does_not_tell(program: Path, wrong: dict[str, str], capsys: Said) -> None:
     env = json.loads((program / "env.json").read_text())

@@ -37,7 +37,8 @@ from occbench_tools.sass import Failure, Skip
 
 MOST = 10  # kernels
 MOST_PLACES = 3  # lines of a kernel
-UNPRICED = ("behind", "not in", "nvdisasm")  # begins of reasons that are of the answer, not of the kernel
+# Begins of reasons that are of the answer, not of the kernel.
+UNPRICED = ("behind", "not in", "nvdisasm", "without a name")
 MEASURED = ("gain", "gain_low", "gain_high", "next_blocks_per_sm")  # empty where a step was not tried
 DEAR = ("needs occupancy", "small gain")  # verdicts of kernels that a step makes faster
 
@@ -100,6 +101,19 @@ def listing_of(files: list[Path], row: dict[str, Any], capability: tuple[int, in
     return None
 
 
+def pressure_in(files: list[Path], row: dict[str, Any], gpus: list[dict[str, Any]]) -> Pressure | str:
+    """What holds the registers of a row of kernels.csv, or why that is not known. Raises Skip, ValueError."""
+    if not isinstance(row["symbol"], str):
+        return "without a name"
+    listing = listing_of(files, row, capability_of(gpus, row["gpu_uuid"]))
+    if listing is None:
+        return "not in FILE"
+    if not listing.has_liveness:
+        return "nvdisasm does not tell its live registers"
+    step = {"gains_with": row["next_step"], "registers_per_thread": int(row["registers_per_thread"])}
+    return pressure_of(listing, step)
+
+
 def price(files: list[Path], attached: Attached) -> tuple[list[Price], dict[str, list[dict[str, Any]]]]:
     """Kernels by what the step is worth to the program, and the others by the reason. Raises Skip."""
     others: dict[str, list[dict[str, Any]]] = {}
@@ -114,13 +128,11 @@ def price(files: list[Path], attached: Attached) -> tuple[list[Price], dict[str,
         if len(prices) == MOST:
             others.setdefault(f"behind the first {MOST}", []).append(row)
             continue
-        listing = listing_of(files, row, capability_of(attached.env["gpus"], row["gpu_uuid"]))
-        if listing is None or not listing.has_liveness:
-            why = "not in FILE" if listing is None else "nvdisasm does not tell its live registers"
-            others.setdefault(why, []).append(row)
-            continue
-        step = {"gains_with": row["next_step"], "registers_per_thread": int(row["registers_per_thread"])}
-        prices.append(Price(row, pressure_of(listing, step)))
+        pressure = pressure_in(files, row, attached.env["gpus"])
+        if isinstance(pressure, str):
+            others.setdefault(pressure, []).append(row)
+        else:
+            prices.append(Price(row, pressure))
     return prices, others
 
 
@@ -128,13 +140,19 @@ def interval(row: dict[str, Any]) -> str:
     return f"{percent(row['gain'])} ({100 * row['gain_low']:.1f} to {100 * row['gain_high']:.1f})"
 
 
-def price_lines(one: Price) -> Iterator[str]:
-    row, pressure = one.row, one.pressure
-    peak = pressure.listing.steps[pressure.peak]
+def gain_lines(row: dict[str, Any]) -> Iterator[str]:
+    """What a step of registers gains, of a row with one."""
     blocks = int(row["next_blocks_per_sm"] - row["blocks_per_sm"])
     more = "one block more" if blocks == 1 else f"{blocks} blocks more"
-    yield f"{one.fewer} of {int(row['registers_per_thread'])} registers fewer is {more}:"
-    yield f"{interval(row)} of this kernel, {percent(one.of_program)} of the program"
+    fewer = FEWER.match(row["next_step"])[1]
+    yield f"{fewer} of {int(row['registers_per_thread'])} registers fewer is {more}:"
+    yield f"{interval(row)} of this kernel, {percent(row['gain'] * row['gpu_time_share'])} of the program"
+
+
+def price_lines(one: Price) -> Iterator[str]:
+    pressure = one.pressure
+    peak = pressure.listing.steps[pressure.peak]
+    yield from gain_lines(one.row)
     yield f"{peak.live_count} are live at the peak, {place_of(peak.chain)}, written at"
     groups = [(group, ", unused in the loop") for group in one.waiting] + [
         (group, "") for group in one.others
@@ -145,6 +163,10 @@ def price_lines(one: Price) -> Iterator[str]:
             yield " " * 8 + text
     if not groups:
         yield "        no source lines: build it with nvcc's -lineinfo"
+
+
+def reason_text(why: str) -> str:
+    return f"not priced: {why}" if why.startswith(UNPRICED) else f"not worth it: {why}"
 
 
 def as_text(prices: list[Price], others: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
@@ -160,13 +182,9 @@ def as_text(prices: list[Price], others: dict[str, list[dict[str, Any]]]) -> Ite
         share = percent(sum(row["gpu_time_share"] for row in rows))
         count = counted(len(rows), "kernel")
         yield cut(
-            f"not worth it: {why}: {count}, {share} of GPU time, first {short_name(rows[0]['kernel'])}",
+            f"{reason_text(why)}: {count}, {share} of GPU time, first {short_name(rows[0]['kernel'])}",
             COLUMNS,
         )
-
-
-def reason_text(why: str) -> str:
-    return f"not priced: {why}" if why.startswith(UNPRICED) else f"not worth it: {why}"
 
 
 def as_json(prices: list[Price], others: dict[str, list[dict[str, Any]]]) -> str:

@@ -7,11 +7,12 @@ what was skipped. The page's script sets words as text only.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from occbench_tools.attached import caps
+from occbench_tools.attached import caps, registers
 from occbench_tools.attached.findings import with_command
 from occbench_tools.attached.folder import Attached
 from occbench_tools.attached.text import (
@@ -46,10 +47,11 @@ def title(folder: Attached) -> str:
     return f"Occupancy in {folder.program or 'a program'}"
 
 
-def document(folder: Attached) -> dict[str, Any]:
-    """For report.page.render."""
+def document(folder: Attached, binaries: list[Path]) -> dict[str, Any]:
+    """For report.page.render. `binaries`: files that may hold the kernels' code."""
     found = folder.found
-    sections = [caps.table(folder, MOST), largest(folder), table(folder), alone(folder)]
+    lines = registers.section(folder, binaries)
+    sections = [caps.table(folder, MOST), largest(folder), lines, table(folder), alone(folder)]
     lower = with_command(found["apply"], found, folder.path).replace("`", "")
     lead = " ".join(filter(None, [found["program"], lower]))
     env = folder.env | dict(gpus=[], processes=[str(each.get("command")) for each in folder.env["processes"]])

@@ -172,12 +172,18 @@ def value_lines(values: list[Values]) -> Iterator[str]:
         yield f"  and {len(values) - MOST_ROWS} more lines (--format json has all)"
 
 
-def annotated_source(pressure: Pressure) -> Iterator[str]:
-    """The lines with most live registers, or most spills where those are unknown, as the source has them."""
+def uses_by_line(pressure: Pressure) -> dict[Line | None, LineUse]:
+    """Of each source line, over all calls that it was inlined from; None: of instructions without a line."""
     by_line: dict[Line | None, LineUse] = {}
     for use in pressure.line_uses():
         line = use.chain[0] if use.chain else None
         by_line.setdefault(line, LineUse(use.chain)).add(use)
+    return by_line
+
+
+def annotated_source(pressure: Pressure) -> Iterator[str]:
+    """The lines with most live registers, or most spills where those are unknown, as the source has them."""
+    by_line = uses_by_line(pressure)
     ranked = sorted(by_line, key=lambda line: by_line[line].rank, reverse=True)
     shown = sorted((line for line in ranked[:MOST_ROWS] if line), key=lambda line: (line.file, line.number))
     yield "   live  loops  stored  loaded  line (stored, loaded: bytes of spills)"

@@ -149,7 +149,11 @@ def of_program(options: argparse.Namespace, folders: list[Path]) -> int:
         raise Refused(4, reason(folders[0], error)) from error
     if program.kernels.empty:
         raise Refused(1, program.why_empty)
-    write(options, folders, "report.html", render(page.document(program), page.title(program)))
+    for binary in options.binary:
+        if not binary.is_file():  # a pipe's other end may never come
+            raise Refused(4, f"{binary}: no file")
+    document = page.document(program, options.binary)
+    write(options, folders, "report.html", render(document, page.title(program)))
     for note in program.warnings:
         complain("occbench report", note)
     return 1 if program.warnings else 0
@@ -160,10 +164,21 @@ def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = page_parser("report", "Runs as one HTML file that needs no network.")
     parser.add_argument("--png", metavar="DIR", type=Path, help="occbench plot's pictures as well, into DIR")
+    parser.add_argument(
+        "--binary",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="of a folder of attach: the program or library with its kernels, to show the source lines that "
+        "hold their registers; may be repeated",
+    )
     options = parser.parse_args(arguments)
     folders = folders_of(options, "occbench report", of=ALL)
     if any(map(is_attached, folders)):
         return of_program(options, folders)
+    if options.binary:
+        raise Refused(2, "--binary goes with a folder of `occbench attach`")
     runs = read_runs(folders, options.allow_model)
     page = checked(runs) | dict(opening=opening(runs))
     write(options, folders, "report.html", render(page, title_of(runs), devices.section(runs)))

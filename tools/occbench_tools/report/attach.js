@@ -45,6 +45,18 @@ function slowdowns({ name, points }) {
     words("of its warps", { x: width - right, y: height - 4 }, "end"));
 }
 
+/** Source with what each line holds: {peak, files: [{name, lines: [[number, text, live, loops, stored, loaded]]}]}. */
+function sourceView({ peak, files }) {
+  const heads = ["live registers", "loops", "spills stored, B", "loaded, B", "line", "source"].map((words) => el("th", { attr: { scope: "col" } }, words));
+  const rows = files.flatMap(({ name, lines }) => [
+    el("tr", { className: "file" }, el("th", { colSpan: heads.length, attr: { scope: "rowgroup" } }, name)),
+    ...lines.map(([number, text, live, ...others], i) => el("tr",
+      { className: [live === peak && "peak", i && lines[i - 1][0] + 1 < number && "gap"].filter(Boolean).join(" ") },
+      el("td", { className: "live", attr: { style: `--share: ${(100 * (live || 0)) / peak}%` } }, live ?? ""),
+      ...others.map((value) => el("td", {}, value || "")), el("td", {}, number), el("td", {}, el("code", {}, text))))]);
+  return el("div", { className: "scroll source" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows)));
+}
+
 /** '+17.6 %' */
 function signedPercent(value) {
   return `${value > 0 ? "+" : value < 0 ? "\u2212" : ""}${Number(Math.abs(value).toPrecision(3))} %`;

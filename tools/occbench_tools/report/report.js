@@ -289,10 +289,11 @@ function folded(words, make, open = false) {
   return made;
 }
 
-/** A block of a section: {kind: heading, text, code, table, panels or sortable}. */
+/** A block of a section: {kind: heading, text, code, table, panels, sortable, source or fold}. */
 function block(part) {
   if (part.kind === "panels") return panels(part);
   if (part.kind === "sortable") return sortable(part);
+  if (part.kind === "source") return sourceView(part);
   if (part.kind === "table") return table(part.head, part.body, "figures");
   if (part.kind === "code") return el("pre", {}, el("code", {}, part.text));
   if (part.kind === "heading") return el("h3", {}, part.text);

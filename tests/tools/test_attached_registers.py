@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench report of a folder of attach, with --binary: source lines that hold the kernels' registers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pandas")
+
+from occbench_tools import report
+from occbench_tools.attached import registers
+from occbench_tools.attached.folder import read_attached
+from programs import FLAT, kernel, write
+from test_inspect_lines import MARKS, SOURCE
+from test_inspect_price import GONE, WAITING, cubin, needs_tools  # noqa: F401 - cubin is a fixture
+
+BY_REGISTERS = dict(limiter="registers+blocks")
+
+
+def limited(one: dict[str, Any], **cells: object) -> dict[str, Any]:
+    return one | dict(cells=one["cells"] | BY_REGISTERS | cells)
+
+
+def section(folder: Path, kernels: tuple[dict[str, Any], ...], files: list[Path]) -> dict[str, Any] | None:
+    return registers.section(read_attached(write(folder, kernels)), files)
+
+
+def words(found: dict[str, Any]) -> list[str]:
+    return [part["text"] for part in found["before"] if "text" in part]
+
+
+def test_kernels_that_registers_do_not_limit_have_no_section(tmp_path: Path) -> None:
+    assert section(tmp_path, (WAITING, FLAT), []) is None
+
+
+def test_without_a_file_one_line_says_how_to_see_the_lines(tmp_path: Path) -> None:
+    found = section(tmp_path, (limited(WAITING), FLAT), [])
+    assert found["first"] == "Registers limit 1 kernel with 66.7 % of GPU time."
+    (line,) = words(found)
+    assert "--binary FILE" in line
+
+
+@needs_tools
+def test_lines_that_hold_registers_stand_in_the_report(tmp_path: Path, cubin: Path) -> None:  # noqa: F811
+    flat = kernel(
+        "flat", **(WAITING["cells"] | BY_REGISTERS | dict(symbol="_Z7spilledPKfPfi", verdict="saturated"))
+    )
+    found = section(tmp_path, (limited(WAITING), limited(GONE), flat), [cubin])
+    assert [part["text"] for part in found["before"] if part["kind"] == "heading"] == [
+        "waiting, 50.0 % of GPU time", "gone, 25.0 % of GPU time", "flat, 25.0 % of GPU time"
+    ]  # fmt: skip
+    said = words(found)
+    assert "8 of 40 registers fewer is 2 blocks more: 4.0 % (3.0 to 5.0) of this kernel" in said[1]
+    assert "Source lines are not known: not in FILE." in said[3]
+    assert said[5].startswith("A step is not worth it: saturated.")
+    table, fold = (
+        next(part for part in found["before"] if part["kind"] == kind) for kind in ("table", "fold")
+    )
+    assert table["body"][0][:2] == ["8", f"{SOURCE.name}:{MARKS['KEPT']}, unused in the loop"]
+    view = fold["parts"][0]
+    (file,) = (file for file in view["files"] if file["name"] == SOURCE.name)
+    by_number = {number: (text, live) for number, text, live, *_ in file["lines"]}
+    assert max(live for _, live in by_number.values() if live is not None) == view["peak"]
+    assert by_number[MARKS["KEPT"]][0] == SOURCE.read_text().splitlines()[MARKS["KEPT"] - 1]
+    assert by_number[MARKS["KEPT"] - 1][1] is None  # a declaration
+    spills = [part for part in found["before"] if part["kind"] == "fold"][1]["parts"][0]["files"][0]["lines"]
+    assert sum(row[4] or 0 for row in spills) > 0 and sum(row[5] or 0 for row in spills) > 0
+
+
+def test_a_file_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write(tmp_path / "program", (WAITING,))
+    assert report.main([str(folder), "--binary", str(tmp_path)]) == 4
+    assert f"{tmp_path}: no file" in capsys.readouterr().err

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of a folder of `occbench attach`: the source lines that hold the registers of the kernels these limit, with
+what a step of registers gains, for the report's page.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from occbench_tools.attached.folder import Attached
+from occbench_tools.attached.text import counted, percent, short_name
+from occbench_tools.inspect_lines.pressure import LineUse, Pressure
+from occbench_tools.inspect_lines.show import loops, place_of, source_lines, source_text, uses_by_line
+from occbench_tools.inspect_price import Price, gain_lines, pressure_in, why_not
+from occbench_tools.sass import Skip
+
+LARGEST = 10  # kernels
+MOST_PLACES = 10  # that write registers, of a kernel
+MOST_LINES = 300  # of source, of a kernel
+CONTEXT = 2  # lines of source beside those with code
+WIDEST = 200  # characters of a line of source
+HEAD = ["registers", "written at", "source", "last read at"]
+NO_FILE = (
+    "`occbench report DIR --binary FILE` shows the source lines that hold them, where FILE is the program or "
+    "library with these kernels."
+)
+
+
+def words(text: str) -> dict[str, Any]:
+    return dict(kind="text", text=text)
+
+
+def worth(row: dict[str, Any]) -> tuple[float, float]:
+    """What a step of registers gains of the program, then the kernel's own share."""
+    return (0 if why_not(row) else row["gain"] * row["gpu_time_share"], row["gpu_time_share"])
+
+
+def limited_kernels(folder: Attached) -> list[dict[str, Any]]:
+    """Rows of kernels.csv whose occupancy registers limit: of each kernel the one worth most."""
+    rows = folder.kernels[folder.kernels["limiter"].fillna("").str.contains("registers")]
+    ranked = sorted(rows.to_dict("records"), key=worth, reverse=True)
+    by_symbol: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in ranked:
+        by_symbol.setdefault((row["symbol"], row["gpu_uuid"]), row)
+    return list(by_symbol.values())
+
+
+def section(folder: Attached, files: list[Path]) -> dict[str, Any] | None:
+    """For attached.page; None where registers limit no kernel. `files`: what may hold the kernels' code."""
+    rows = limited_kernels(folder)
+    if not rows:
+        return None
+    blocks: list[dict[str, Any]] = []
+    try:
+        for row in rows[:LARGEST] if files else []:
+            blocks += kernel_blocks(row, pressure_in(files, row, folder.env["gpus"]))
+    except (Skip, OSError, ValueError) as missing:
+        blocks.append(words(f"Not shown: {missing}."))
+    if not files:
+        blocks.append(words(NO_FILE))
+    elif len(rows) > LARGEST:
+        blocks.append(
+            words(f"{counted(len(rows) - LARGEST, 'kernel')} more: `occbench inspect FILE --lines KERNEL`.")
+        )
+    share = percent(sum(row["gpu_time_share"] for row in rows))
+    first = f"Registers limit {counted(len(rows), 'kernel')} with {share} of GPU time."
+    return dict(
+        id="registers", title="Registers by source line", experiment=None, first=first, before=blocks,
+        lead=f"{first} What a step gains is extrapolated from the times with fewer warps.",
+    )  # fmt: skip
+
+
+def kernel_blocks(row: dict[str, Any], pressure: Pressure | str) -> list[dict[str, Any]]:
+    """`pressure`: or why it is not known."""
+    why = why_not(row)
+    price = f"A step is not worth it: {why}" if why else " ".join(gain_lines(row))
+    heading = dict(
+        kind="heading", text=f"{short_name(row['kernel'])}, {percent(row['gpu_time_share'])} of GPU time"
+    )
+    if isinstance(pressure, str):
+        return [heading, words(f"{price}. Source lines are not known: {pressure}.")]
+    one = Price(row, pressure)
+    peak = pressure.listing.steps[pressure.peak]
+    at = f"{place_of(peak.chain)}, {loops(pressure.depths[pressure.peak])}"
+    blocks = [heading, words(f"{price}. {pressure.peak_registers} registers are live at the peak ({at}).")]
+    if not pressure.listing.has_lines:
+        return [*blocks, words("The code has no source lines: build it with nvcc's `-lineinfo`.")]
+    groups = [(group, ", unused in the loop") for group in one.waiting] + [
+        (group, "") for group in one.others
+    ]
+    body = [
+        [
+            f"{len(group.registers)}",
+            place_of(group.chain) + remark,
+            source_text(group.chain),
+            place_of(group.last_read),
+        ]
+        for group, remark in groups[:MOST_PLACES]
+    ]
+    return [*blocks, dict(kind="table", head=HEAD, body=body), source(pressure)]
+
+
+def source(pressure: Pressure) -> dict[str, Any]:
+    """The source with what each line holds, in a fold; of long kernels the lines that hold most."""
+    ranked = sorted(uses_by_line(pressure).items(), key=lambda item: item[1].rank, reverse=True)
+    shown = [(line, use) for line, use in ranked if line][:MOST_LINES]
+    by_file: dict[str, dict[int, LineUse]] = defaultdict(dict)
+    for line, use in shown:
+        by_file[line.file][line.number] = use
+    files = [
+        dict(name=Path(file).name, lines=list(source_rows(file, uses))) for file, uses in by_file.items()
+    ]
+    left = sum(line is not None for line, _ in ranked) - len(shown)
+    gone = [Path(file).name for file in by_file if not source_lines(file)]
+    parts: list[dict[str, Any]] = [dict(kind="source", peak=pressure.peak_registers, files=files)]
+    parts += [words(f"Not here, and so without text: {', '.join(gone)}.")] * bool(gone)
+    parts += [words(f"{counted(left, 'line')} with fewer live registers are not shown.")] * bool(left)
+    return dict(kind="fold", title=f"Source: {counted(len(shown), 'line')} with code", parts=parts)
+
+
+def source_rows(file: str, uses: dict[int, LineUse]) -> Iterable[list[Any]]:
+    """[number, text, live registers, loops, bytes of spills stored, loaded]; the last four None for a line
+    without code."""
+    text = source_lines(file)
+    near = {n for number in uses for n in range(number - CONTEXT, number + CONTEXT + 1) if 0 < n <= len(text)}
+    for number in sorted(near | set(uses)):
+        line = text[number - 1][:WIDEST] if number <= len(text) else ""
+        if (use := uses.get(number)) is None:
+            yield [number, line, None, None, None, None]
+        else:
+            yield [number, line, use.live, use.depth, use.stored_bytes, use.loaded_bytes]
