@@ -13,8 +13,11 @@ pytest.importorskip("pandas")
 from occbench_tools import report
 from occbench_tools.attached import registers
 from occbench_tools.attached.folder import read_attached
+from occbench_tools.inspect_lines.listing import Line, Listing, Step, parse_instructions
+from occbench_tools.inspect_lines.pressure import pressure_of
+from pages import EVIL, assert_quiet, opened
 from programs import FLAT, kernel, write
-from test_inspect_lines import MARKS, SOURCE
+from test_inspect_lines import LIVE, MARKS, SOURCE
 from test_inspect_price import GONE, WAITING, cubin, needs_tools  # noqa: F401 - cubin is a fixture
 
 BY_REGISTERS = dict(limiter="registers+blocks")
@@ -68,6 +71,29 @@ def test_lines_that_hold_registers_stand_in_the_report(tmp_path: Path, cubin: Pa
     assert by_number[MARKS["KEPT"] - 1][1] is None  # a declaration
     spills = [part for part in found["before"] if part["kind"] == "fold"][1]["parts"][0]["files"][0]["lines"]
     assert sum(row[4] or 0 for row in spills) > 0 and sum(row[5] or 0 for row in spills) > 0
+
+
+def test_source_stands_beside_its_registers_in_a_browser(
+    browser: Any,  # noqa: ANN401
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A kernel of three instructions on two lines, whose source would be HTML."""
+    text = tmp_path / "k.cu"
+    text.write_text(f"{EVIL}\n" * 9)
+    code, live, spills = parse_instructions(LIVE.splitlines())
+    steps = [Step(code[at], live.get(at, ""), (Line(str(text), 4 + at // 32),), at in spills) for at in code]
+    pressure = pressure_of(Listing("k", "sm_90", steps), WAITING["cells"])
+    monkeypatch.setattr(registers, "pressure_in", lambda *_: pressure)
+    folder = write(tmp_path / "program", (limited(WAITING),))
+    assert report.main([str(folder), "--binary", str(text)]) == 0
+    opened(browser, folder / "report.html")
+    browser.execute_script("document.querySelector('.source').closest('details').open = true")
+    rows = browser.find_elements("css selector", ".source tbody tr")
+    assert [row.text.split(" ", 1)[0] for row in rows] == ["k.cu", "2", "3", "2", "0", "6", "7"]
+    assert browser.find_element("css selector", ".source .peak").text == f"2 1 4 4 {EVIL}"
+    assert browser.execute_script("return [window.hacked, document.images.length]") == [None, 0]
+    assert_quiet(browser, folder / "report.html")
 
 
 def test_a_file_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
