@@ -40,8 +40,8 @@ def test_kernels_that_registers_do_not_limit_have_no_section(tmp_path: Path) -> 
 
 
 def test_without_a_file_one_line_says_how_to_see_the_lines(tmp_path: Path) -> None:
-    found = section(tmp_path, (limited(WAITING), FLAT), [])
-    assert found["first"] == "Registers limit 1 kernel with 66.7 % of GPU time."
+    found = section(tmp_path, (limited(WAITING), limited(WAITING, grid_x=9), FLAT), [])
+    assert found["first"] == "Registers limit 1 kernel with 80.0 % of GPU time."
     (line,) = words(found)
     assert "--binary FILE" in line
 

@@ -86,6 +86,12 @@ def test_a_kernel_without_a_name_is_not_priced(tmp_path: Path, capsys: Said) -> 
     assert "not priced: without a name: 1 kernel" in capsys.readouterr().out
 
 
+def test_what_is_not_known_is_not_called_worthless() -> None:
+    assert inspect_price.reason_text("saturated") == "not worth it: saturated"
+    for why in ("unknown", "skipped", "only observed", "not in FILE"):
+        assert inspect_price.reason_text(why) == f"not priced: {why}"
+
+
 @pytest.mark.parametrize("wrong", [dict(compute_capability="9.999999999"), dict(uuid="GPU-0")])
 def test_a_gpu_that_env_json_does_not_tell(program: Path, wrong: dict[str, str], capsys: Said) -> None:
     env = json.loads((program / "env.json").read_text())

@@ -38,7 +38,7 @@ from occbench_tools.sass import Failure, Skip
 MOST = 10  # kernels
 MOST_PLACES = 3  # lines of a kernel
 # Begins of reasons that are of the answer, not of the kernel.
-UNPRICED = ("behind", "not in", "nvdisasm", "without a name")
+UNPRICED = ("behind", "not in", "nvdisasm", "without a name", "unknown", "skipped", "only observed")
 MEASURED = ("gain", "gain_low", "gain_high", "next_blocks_per_sm")  # empty where a step was not tried
 DEAR = ("needs occupancy", "small gain")  # verdicts of kernels that a step makes faster
 

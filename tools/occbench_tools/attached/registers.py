@@ -14,7 +14,7 @@ from occbench_tools.attached.folder import Attached
 from occbench_tools.attached.text import counted, percent, short_name
 from occbench_tools.inspect_lines.pressure import LineUse, Pressure
 from occbench_tools.inspect_lines.show import loops, place_of, source_lines, source_text, uses_by_line
-from occbench_tools.inspect_price import Price, gain_lines, pressure_in, why_not
+from occbench_tools.inspect_price import Price, gain_lines, pressure_in, reason_text, why_not
 from occbench_tools.sass import Skip
 
 LARGEST = 10  # kernels
@@ -39,13 +39,17 @@ def worth(row: dict[str, Any]) -> tuple[float, float]:
 
 
 def limited_kernels(folder: Attached) -> list[dict[str, Any]]:
-    """Rows of kernels.csv whose occupancy registers limit: of each kernel the one worth most."""
+    """Rows of kernels.csv whose occupancy registers limit, those worth most first."""
     rows = folder.kernels[folder.kernels["limiter"].fillna("").str.contains("registers")]
-    ranked = sorted(rows.to_dict("records"), key=worth, reverse=True)
-    by_symbol: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in ranked:
-        by_symbol.setdefault((row["symbol"], row["gpu_uuid"]), row)
-    return list(by_symbol.values())
+    return sorted(rows.to_dict("records"), key=worth, reverse=True)
+
+
+def by_code(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first row of each kernel: launches of other shapes have the same code."""
+    first: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        first.setdefault((row["symbol"], row["gpu_uuid"]), row)
+    return list(first.values())
 
 
 def section(folder: Attached, files: list[Path]) -> dict[str, Any] | None:
@@ -53,6 +57,8 @@ def section(folder: Attached, files: list[Path]) -> dict[str, Any] | None:
     rows = limited_kernels(folder)
     if not rows:
         return None
+    share = percent(sum(row["gpu_time_share"] for row in rows))
+    rows = by_code(rows)
     blocks: list[dict[str, Any]] = []
     try:
         for row in rows[:LARGEST] if files else []:
@@ -65,7 +71,6 @@ def section(folder: Attached, files: list[Path]) -> dict[str, Any] | None:
         blocks.append(
             words(f"{counted(len(rows) - LARGEST, 'kernel')} more: `occbench inspect FILE --lines KERNEL`.")
         )
-    share = percent(sum(row["gpu_time_share"] for row in rows))
     first = f"Registers limit {counted(len(rows), 'kernel')} with {share} of GPU time."
     return dict(
         id="registers", title="Registers by source line", experiment=None, first=first, before=blocks,
@@ -76,7 +81,7 @@ def section(folder: Attached, files: list[Path]) -> dict[str, Any] | None:
 def kernel_blocks(row: dict[str, Any], pressure: Pressure | str) -> list[dict[str, Any]]:
     """`pressure`: or why it is not known."""
     why = why_not(row)
-    price = f"A step is not worth it: {why}" if why else " ".join(gain_lines(row))
+    price = f"A step is {reason_text(why)}" if why else " ".join(gain_lines(row))
     heading = dict(
         kind="heading", text=f"{short_name(row['kernel'])}, {percent(row['gpu_time_share'])} of GPU time"
     )
