@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,13 @@ def test_source_stands_beside_its_registers_in_a_browser(
     pressure = pressure_of(Listing("k", "sm_90", steps), WAITING["cells"])
     monkeypatch.setattr(registers, "pressure_in", lambda *_: pressure)
     folder = write(tmp_path / "program", (limited(WAITING),))
-    assert report.main([str(folder), "--binary", str(text)]) == 0
+    binary = tmp_path / "k"
+    binary.write_bytes(b"")
+    os.utime(binary, (1, 1))
+    assert report.main([str(folder), "--binary", str(binary)]) == 0
     opened(browser, folder / "report.html")
+    body = browser.find_element("tag name", "body").text
+    assert "Sources written after the binary, so lines may have moved: k.cu." in body
     browser.execute_script("document.querySelector('.source').closest('details').open = true")
     rows = browser.find_elements("css selector", ".source tbody tr")
     assert [row.text.split(" ", 1)[0] for row in rows] == ["k.cu", "2", "3", "2", "0", "6", "7"]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -117,6 +118,15 @@ def test_code_without_lines_is_answered_and_says_so(inspect: Inspect) -> None:
     done = inspect("bare.cubin", "--lines", "waiting")
     assert done.returncode == 0 and "-lineinfo" in done.stderr
     assert "registers are live at the peak" in done.stdout
+
+
+@needs_tools
+def test_a_source_that_is_newer_than_the_code_is_named(inspect: Inspect, folder: Path) -> None:
+    shutil.copy(folder / "planted.cubin", folder / "old.cubin")
+    os.utime(folder / "old.cubin", (1, 1))
+    done = inspect("old.cubin", "--lines", "waiting")
+    assert done.returncode == 0 and f"lines may have moved: {SOURCE.name}" in done.stderr
+    assert "may have moved" not in inspect("planted.cubin", "--lines", "waiting").stderr
 
 
 @needs_tools

@@ -13,7 +13,14 @@ from typing import Any
 from occbench_tools.attached.folder import Attached
 from occbench_tools.attached.text import counted, percent, short_name
 from occbench_tools.inspect_lines.pressure import LineUse, Pressure
-from occbench_tools.inspect_lines.show import loops, place_of, source_lines, source_text, uses_by_line
+from occbench_tools.inspect_lines.show import (
+    changed_sources,
+    loops,
+    place_of,
+    source_lines,
+    source_text,
+    uses_by_line,
+)
 from occbench_tools.inspect_price import Price, gain_lines, pressure_in, reason_text, why_not
 from occbench_tools.sass import Skip
 
@@ -62,7 +69,10 @@ def section(folder: Attached, files: list[Path]) -> dict[str, Any] | None:
     blocks: list[dict[str, Any]] = []
     try:
         for row in rows[:LARGEST] if files else []:
-            blocks += kernel_blocks(row, pressure_in(files, row, folder.env["gpus"]))
+            pressure = pressure_in(files, row, folder.env["gpus"])
+            blocks += kernel_blocks(row, pressure)
+            if isinstance(pressure, Pressure) and (changed := changed_sources(pressure.listing, files)):
+                blocks.append(words(f"Sources {changed}."))
     except (Skip, OSError, ValueError) as missing:
         blocks.append(words(f"Not shown: {missing}."))
     if not files:

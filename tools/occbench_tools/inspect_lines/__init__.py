@@ -19,7 +19,7 @@ from typing import Any
 from occbench_tools.command import Refused, entry, parser_of
 from occbench_tools.inspect_lines.listing import read_listing
 from occbench_tools.inspect_lines.pressure import pressure_of
-from occbench_tools.inspect_lines.show import as_json, as_text
+from occbench_tools.inspect_lines.show import as_json, as_text, changed_sources
 from occbench_tools.lines import complain, say
 from occbench_tools.sass import Failure, Skip
 
@@ -67,7 +67,8 @@ def main(argv: list[str] | None = None) -> int:
         raise Refused(5, str(missing)) from None
     except Failure as unreadable:
         raise Refused(4, str(unreadable)) from None
-    for warning in pressure.warnings:
+    changed = changed_sources(listing, [container(options.file)])
+    for warning in [*pressure.warnings, *[changed] * bool(changed)]:
         complain("occbench", warning)
     say(*(as_json(pressure) if options.format == "json" else as_text(pressure)))
     return 0

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from occbench_tools.inspect_lines.listing import Line
+from occbench_tools.inspect_lines.listing import Line, Listing
 from occbench_tools.inspect_lines.pressure import (
     Chain,
     LineUse,
@@ -36,6 +36,15 @@ def source_lines(file: str) -> list[str]:
         return path.read_text(errors="replace").splitlines()
     except OSError:
         return []
+
+
+def changed_sources(listing: Listing, binaries: list[Path]) -> str:
+    """A remark on sources that were written after all of the binaries; empty if none was."""
+    built = max(path.stat().st_mtime for path in binaries)
+    files = {line.file for step in listing.steps for line in step.chain}
+    newer = [file for file in files if source_lines(file) and Path(file).stat().st_mtime > built]
+    names = ", ".join(sorted(map(os.path.basename, newer)))
+    return f"written after the binary, so lines may have moved: {names}" if names else ""
 
 
 def source_text(chain: Chain) -> str:
