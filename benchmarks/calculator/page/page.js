@@ -62,7 +62,7 @@ function engineOf(module) {
 }
 
 const $ = (id) => document.getElementById(id);
-const grouped = (number) => Number(number).toLocaleString("en-US", {maximumFractionDigits: 4});
+const grouped = new Intl.NumberFormat("en-US", {maximumFractionDigits: 4}).format;
 const percent = (fraction) => (100 * fraction).toFixed(1) + " %";
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -73,6 +73,9 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** Writes what has changed: an equal value would be laid out and painted anew as well. */
+const put = (element, name, value) => { if (element[name] !== String(value)) element[name] = value; };
+
 // The inputs: label, unit, step and end of the slider; the names, options and help are the program's.
 const WORDS = {
   block_size: ["Block size", "threads", 32, (d) => d.limits.max_threads_per_block],
@@ -81,7 +84,7 @@ const WORDS = {
   dynamic_smem_bytes: ["Dynamic shared memory", "B per block", 128, (d) => d.smem_limit_per_block_bytes],
   barriers: ["Barriers", "per block", 1, () => 16],
   cluster_size: ["Cluster size", "blocks", 1, () => 16],
-  carveout_percent: ["Carve-out", "% shared memory", 1, () => 100],
+  carveout_percent: ["Carve-out", "% shared memory; -1: driver's choice", 1, () => 100],
   max_block_size: ["Launch bound", "threads", 32, (d) => d.limits.max_threads_per_block],
   grid_size: ["Grid", "blocks; empty: none", 1, (d) => 32 * d.limits.sm_count || 4096],
 };
@@ -148,6 +151,8 @@ function makeInputs() {
       schedule();
     });
   }
+  $("bars").append(...RESOURCES.map(([name, words]) => make("div", {id: "bar-" + name, role: "listitem"},
+    make("b", {}, words), make("div", {className: "track", ariaHidden: "true"}, make("div")), make("span"))));
   $("device").addEventListener("input", () => {
     state.device = $("device").value.trim();
     state.limits = {};
@@ -171,7 +176,6 @@ function schedule() {
 
 /** The fields, less the one that is being written in; with an answer, the sliders too. */
 function fillInputs(answer) {
-  const put = (element, name, value) => { if (element[name] !== String(value)) element[name] = value; };
   const fill = (id, value) => { if (document.activeElement !== $(id)) put($(id), "value", value); };
   fill("device", state.device);
   for (const name of Object.keys(WORDS)) fill(name, state.values[name]);
@@ -218,20 +222,19 @@ function drawAnswer(answer) {
   $("headline").textContent = headline(answer);
   const left = {warps: a.unused_per_sm.warps, blocks: a.unused_per_sm.blocks, registers: a.unused_per_sm.registers,
     shared_memory: a.unused_per_sm.smem_bytes, barriers: a.unused_per_sm.barriers};
-  $("bars").replaceChildren(...RESOURCES.map(([name, words]) => {
+  for (const [name] of RESOURCES) {
     const allowed = a.blocks_allowed_by[name], limits = answer.launches && a.limiters.split("+").includes(name);
-    const share = allowed ? Math.min(1, a.blocks_per_sm / allowed) : 0;
-    const fill = make("div");
-    fill.style.width = 100 * share + "%";
-    return make("div", {className: limits ? "bar limits" : "bar", role: "listitem"}, make("b", {}, words),
-      make("div", {className: "track", ariaHidden: "true"}, fill),
-      make("span", {}, allowed === null ? "no limit" : `allows ${grouped(allowed)}, ` +
-        (left[name] === null ? "" : grouped(left[name]) + (name === "shared_memory" ? " B left" : " left")) +
-        (limits ? " (limits)" : "")));
-  }));
+    const bar = $("bar-" + name), [, track, words] = bar.children;
+    put(bar, "className", limits ? "bar limits" : "bar");
+    track.firstChild.style.transform = `scaleX(${allowed ? Math.min(1, a.blocks_per_sm / allowed) : 0})`;
+    put(words, "textContent", allowed === null ? "no limit"
+      : `${limits ? "limits to" : "allows"} ${grouped(allowed)} blocks` + (left[name] === null ? ""
+        : `, ${grouped(left[name])} ${name === "shared_memory" ? "B " : ""}left`));
+  }
   drawNumbers(answer);
 }
 
+const numbers = new Map();  // the <details> of each, which stay open or closed
 function drawNumbers(answer) {
   const a = answer.answer;
   const rows = [["warps_per_block", "Warps per block: " + answer.warps_per_block],
@@ -243,16 +246,20 @@ function drawNumbers(answer) {
     ["occupancy_textbook", "By the textbook's plain division: " + percent(a.occupancy_textbook)]];
   if (a.waves) rows.push(["waves", "Waves: " + grouped(a.waves)], ["idle_sms", "SMs without a block: " + a.idle_sms],
     ["tail_share", "Time of the last, partial wave: " + percent(a.tail_share)]);
-  const open = new Set([...$("numbers").querySelectorAll("details[open]")].map((each) => each.dataset.name));
-  $("numbers").replaceChildren(...rows.filter(([name]) => answer.formulas?.[name]).map(([name, words]) => {
-    const details = make("details", {open: open.has(name)}, make("summary", {}, words),
-      make("code", {}, answer.formulas[name].text), make("small", {}, answer.formulas[name].source));
-    details.dataset.name = name;
+  const shown = rows.filter(([name]) => answer.formulas?.[name]).map(([name, words]) => {
+    if (!numbers.has(name))
+      numbers.set(name, make("details", {}, make("summary"), make("code"), make("small")));
+    const details = numbers.get(name), [summary, formula, source] = details.children;
+    put(summary, "textContent", words);
+    put(formula, "textContent", answer.formulas[name].text);
+    put(source, "textContent", answer.formulas[name].source);
     return details;
-  }));
+  });
+  if (shown.length !== $("numbers").children.length || shown.some((each, i) => each !== $("numbers").children[i]))
+    $("numbers").replaceChildren(...shown);
   const api = answer.api_block_size;
-  if (answer.launches && a.status !== "ok") $("numbers").prepend(make("p", {}, a.status));
-  if (api) $("numbers").append(make("p", {}, `cudaOccupancyMaxPotentialBlockSize picks ${grouped(api)} threads.`));
+  put($("status"), "textContent", answer.launches && a.status !== "ok" ? a.status : "");
+  put($("api"), "textContent", api ? `cudaOccupancyMaxPotentialBlockSize picks ${grouped(api)} threads.` : "");
 }
 
 function drawPinned() {
@@ -271,7 +278,7 @@ function color(name) {
 }
 function chart(id, width, label, y, series) {
   const axis = {stroke: color("soft"), grid: {stroke: color("line"), width: 1}, ticks: {stroke: color("line")}};
-  return new uPlot({width, height: 230, cursor: {drag: {x: false, y: false}}, legend: {show: false},
+  return new uPlot({width, height: 230, cursor: {show: false}, legend: {show: false},
     scales: {x: {time: false}, y: {range: () => [0, charts[id]?.top ?? 64]}},
     series: [{label}, ...series],
     axes: [{...axis, label, labelSize: 18, space: 75}, {...axis, label: y, labelSize: 18, size: 54}],
@@ -298,6 +305,8 @@ function drawCharts(answer) {
     const has = other && !other.error && other[dial][0].length;
     const data = has ? uPlot.join([own[dial], other[dial]]) : [...own[dial], own[dial][1].map(() => null)];
     const steps = answer.answer.cliffs[dial];
+    const known = charts[id], key = JSON.stringify([data, steps, a[dial], a.warps_per_sm, other?.max_warps_per_sm]);
+    if (known?.key === key) continue;
     const text = [["gains", "gains"], ["loses", "loses"]].map(([side, verb]) => steps[side]
       ? `${verb} at ${grouped(steps[side].value)} (${percent(steps[side].occupancy)})` : `${verb} nowhere`).join("; ");
     $("cap-" + dial).textContent = `${grouped(a[dial])} ${words}: ${text}.`;
@@ -308,8 +317,7 @@ function drawCharts(answer) {
         if (steps[side]) disc(u, steps[side].value, steps[side].occupancy * own.max_warps_per_sm, false);
       disc(u, a[dial], a.warps_per_sm, true);
     };
-    const known = charts[id];
-    charts[id] = {...known, top: most * 1.05, marks};
+    charts[id] = {...known, key, top: most * 1.05, marks};
     if (!known?.plot) {
       const stepped = uPlot.paths.stepped({align: 1});
       charts[id].plot = chart(id, $(id).clientWidth || 300, words, "warps per SM", [
@@ -324,8 +332,9 @@ function drawCharts(answer) {
 function drawLevels(ctx, map, other, shade, wide, high) {
   const top = (y) => high * (map.rows.length - 1 - y), line = 2 * uPlot.pxRatio;
   map.rows.forEach((row, y) => row.forEach((warps, x) => {
-    ctx.fillStyle = shade(warps);
-    ctx.fillRect(Math.floor(wide * x), Math.floor(top(y)), Math.ceil(wide) + 1, Math.ceil(high) + 1);
+    if (warps === row[x - 1]) return;
+    ctx.fillStyle = shade(warps);  // to the end of the row, over which the next level is drawn
+    ctx.fillRect(Math.floor(wide * x), Math.floor(top(y)), Math.ceil(wide * (row.length - x)), Math.ceil(high) + 1);
   }));
   ctx.fillStyle = color("second");
   other?.rows.forEach((row, y) => row.forEach((warps, x) => {
