@@ -30,6 +30,7 @@
 #include "harness/io/check.hpp"
 #include "harness/io/json.hpp"
 #include "harness/io/printable.hpp"
+#include "harness/theory/occupancy/search.hpp"
 
 namespace occbench::commands {
 namespace {
@@ -143,57 +144,49 @@ Json text_answer(const Json& question) {
   return {{"text", out.str()}};
 }
 
+using WarpsAt = std::function<int(std::int64_t)>;
+
+/// The first value in (value, end) that has other warps per SM, or `end`: they never grow from `value` on.
+std::int64_t next_step(const WarpsAt& warps_at, std::int64_t value, std::int64_t end) {
+  const int now = warps_at(value);
+  return theory::first_true(value + 1, end, [&](std::int64_t other) { return warps_at(other) != now; });
+}
+
 /// Warps per SM over one dial, where they change and at the last value: [[values], [warps per SM]]. Stairs
-/// through these points are exact at each value.
-Json curve(const CalcDevice& device, const Query& query, const std::vector<std::int64_t>& values,
-           void (*set)(theory::Footprint&, std::int64_t)) {
+/// through these points are exact at each value. Of each `span` values, the later never have more warps.
+Json curve(const WarpsAt& warps_at, std::int64_t first, std::int64_t last, std::int64_t span) {
   Json at = Json::array(), warps = Json::array();
-  theory::Footprint footprint = query.footprint;
-  int before = -1;
-  for (const std::int64_t value : values) {
-    set(footprint, value);
-    const int now = theory::occupancy(device.facts.sm, footprint).warps_per_sm;
-    if (now == before && value != values.back()) continue;
-    at.push_back(value);
-    warps.push_back(now);
-    before = now;
+  for (std::int64_t value = first; value <= last;) {
+    const int now = warps_at(value);
+    if (warps.empty() || warps.back() != now || value == last) {
+      at.push_back(value);
+      warps.push_back(now);
+    }
+    const std::int64_t end = value + span - (value - first) % span;
+    value = value == last ? last + 1 : next_step(warps_at, value, std::min(end, last));
   }
   return Json::array({std::move(at), std::move(warps)});
-}
-
-std::vector<std::int64_t> range(std::int64_t first, std::int64_t last) {
-  std::vector<std::int64_t> values;
-  for (std::int64_t value = first; value <= last; ++value) values.push_back(value);
-  return values;
-}
-
-/// 0, and each number of bytes that begins a unit of allocation, which is a multiple of 128 B.
-std::vector<std::int64_t> smem_values(const theory::SmLimits& sm, std::int64_t static_bytes) {
-  constexpr std::int64_t unit = 128;
-  const auto last = static_cast<std::int64_t>(theory::smem_limit_per_block_bytes(sm)) - static_bytes;
-  std::vector<std::int64_t> values;
-  if (last >= 0) values.push_back(0);
-  for (std::int64_t value = unit - static_bytes % unit + 1; value <= last; value += unit)
-    values.push_back(value);
-  if (last > 0) values.push_back(last);
-  return values;
 }
 
 Json curves(const Json& question) {
   const CalcDevice device = device_of(question);
   const Query query = query_of(question);
   const theory::SmLimits& sm = device.facts.sm;
+  const auto smem_last = static_cast<std::int64_t>(theory::smem_limit_per_block_bytes(sm)) -
+                         static_cast<std::int64_t>(query.footprint.static_smem_bytes);
   Json json = {{"max_warps_per_sm", sm.max_warps_per_sm()}};
   for (const Dial& dial : dials(sm, query.footprint)) {
+    const auto warps_at = [&sm, set = dial.set, at = query.footprint](std::int64_t value) mutable {
+      set(at, value);
+      return theory::occupancy(sm, at).warps_per_sm;
+    };
     const std::string_view name = dial.name;
-    if (name == "barriers") continue;
-    json[dial.name] =
-        curve(device, query,
-              name == "block_size" ? range(1, sm.max_threads_per_block)
-              : name == "registers_per_thread"
-                  ? range(1, 255)
-                  : smem_values(sm, static_cast<std::int64_t>(query.footprint.static_smem_bytes)),
-              dial.set);
+    if (name == "block_size")
+      json[dial.name] = curve(warps_at, 1, sm.max_threads_per_block, sm.warp_size);
+    else if (name == "registers_per_thread")
+      json[dial.name] = curve(warps_at, 1, 255, 255);
+    else if (name == "dynamic_smem_bytes")
+      json[dial.name] = curve(warps_at, 0, smem_last, smem_last + 1);
   }
   return json;
 }
@@ -201,17 +194,23 @@ Json curves(const Json& question) {
 /// Warps per SM over registers (rows) and dynamic shared memory (columns).
 Json map_of(const Json& question) {
   const CalcDevice device = device_of(question);
-  Query at = query_of(question);
+  theory::Footprint at = query_of(question).footprint;
   constexpr std::int64_t register_step = 8, smem_step = 2048;
   const auto smem_last = static_cast<std::int64_t>(theory::smem_limit_per_block_bytes(device.facts.sm)) -
-                         static_cast<std::int64_t>(at.footprint.static_smem_bytes);
+                         static_cast<std::int64_t>(at.static_smem_bytes);
+  const auto warps_at = [&](std::int64_t column) {
+    at.dynamic_smem_bytes = static_cast<std::size_t>(column * smem_step);
+    return theory::occupancy(device.facts.sm, at).warps_per_sm;
+  };
+  const std::int64_t columns = smem_last < 0 ? 0 : smem_last / smem_step + 1;
   Json rows = Json::array();
   for (std::int64_t registers = register_step; registers <= 256; registers += register_step) {
-    at.footprint.registers_per_thread = static_cast<int>(std::min<std::int64_t>(registers, 255));
-    Json row = Json::array();
-    for (std::int64_t bytes = 0; bytes <= smem_last; bytes += smem_step) {
-      at.footprint.dynamic_smem_bytes = static_cast<std::size_t>(bytes);
-      row.push_back(theory::occupancy(device.facts.sm, at.footprint).warps_per_sm);
+    at.registers_per_thread = static_cast<int>(std::min<std::int64_t>(registers, 255));
+    std::vector<int> row;
+    for (std::int64_t column = 0; column < columns;) {
+      const auto end = next_step(warps_at, column, columns);
+      row.insert(row.end(), static_cast<std::size_t>(end - column), warps_at(column));
+      column = end;
     }
     rows.push_back(std::move(row));
   }
