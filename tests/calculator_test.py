@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calculator's web page: its module answers as the program. CALCULATOR_FOOTPRINTS: how many (300)."""
+"""The calculator's web page: its module answers as the program, under node and in two browsers.
+
+CALCULATOR_FOOTPRINTS: how many (300). CALCULATOR_FILES: a folder of more files for the readers.
+"""
 
 import csv
 import gzip
+import importlib
 import io
 import json
 import math
@@ -25,6 +29,8 @@ ANSWERS = ("blocks_per_sm", "warps_per_sm", "occupancy", "limiters", "status")
 SIZE_LIMIT = 1_500_000  # bytes of the page
 FORMS = [path for folder in ("forms/*", "samples") for path in sorted((ROOT / "tests").glob(f"{folder}/*"))
          if path.is_file() and path.name != "form.json"]  # fmt: skip
+if MORE := os.environ.get("CALCULATOR_FILES"):
+    FORMS += sorted(path for path in Path(MORE).rglob("*") if path.is_file())
 BUILT = OCCBENCH.parent.parent / "calculator/calculator.wasm"
 
 # Runs the page's own script up to its engine: reads {questions: [[question, input file or null]...]}.
@@ -72,13 +78,10 @@ class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
         cls.page = Path(cls.folder.name) / "calculator.html"
         done = occbench("calc", "--page", str(cls.page), "--device", "a100", "--block-size", "64", gpu=False)
         assert done.returncode == 0, done.stderr
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        cls.folder.cleanup()
 
     def ask(self, questions: list[list[Any]]) -> list[dict[str, Any]]:
         done = subprocess.run(["node", "-e", DRIVER, self.page], input=json.dumps(questions), text=True,
@@ -194,6 +197,87 @@ class Page(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         done = occbench("calc", "--page", "/nowhere/page.html", gpu=False)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (4, 1), done.stderr)
+
+
+# Asks the questions in the page; #question holds the file of the one that has one.
+IN_PAGE = """
+const [questions, hasFile, done] = arguments;
+(async () => {
+  while (!globalThis.calculator) await new Promise((resolve) => setTimeout(resolve, 20));
+  const file = hasFile && await unpacked(document.getElementById("question").files[0]);
+  const answers = [];
+  for (const each of questions)
+    answers.push(hasFile ? await calculator.askLater(each, file) : calculator.ask(each));
+  done(JSON.stringify(answers));
+})();
+"""
+FILE_INPUT = """
+document.getElementById("question")?.remove();
+document.body.append(make("input", {id: "question", type: "file"}));
+arguments[0]();
+"""
+BATCH = 500  # questions of a call into the browser
+
+
+class InChromium(Page):
+    """Page's tests in the page itself; a file goes to its worker, as a dropped one does."""
+
+    script: Any
+    find: Any
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        try:
+            cls.start()
+        except ImportError as error:
+            raise unittest.SkipTest(str(error)) from error
+
+    @classmethod
+    def start(cls) -> None:
+        webdriver = importlib.import_module("selenium.webdriver")
+        programs = shutil.which("chromium"), shutil.which("chromedriver")
+        if not all(programs):
+            raise unittest.SkipTest("needs chromium and chromedriver")
+        options = webdriver.ChromeOptions()
+        options.binary_location = programs[0]
+        for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+            options.add_argument(word)
+        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs[1]))
+        cls.addClassCleanup(driver.quit)
+        driver.set_script_timeout(600)
+        driver.get(cls.page.as_uri())
+        cls.script, cls.find = driver.execute_async_script, driver.find_element
+
+    def ask(self, questions: list[list[Any]]) -> list[dict[str, Any]]:
+        size = BATCH if questions[0][1] is None else 1
+        answers = []
+        for batch in (questions[i : i + size] for i in range(0, len(questions), size)):
+            if file := batch[0][1]:
+                self.script(FILE_INPUT)
+                self.find("id", "question").send_keys(file)
+            answers += json.loads(self.script(IN_PAGE, [question for question, _ in batch], bool(file)))
+        return answers
+
+
+class InFirefox(InChromium):
+    """By PyPI's marionette-driver: Debian has no geckodriver."""
+
+    @classmethod
+    def start(cls) -> None:
+        marionette = importlib.import_module("marionette_driver.marionette")
+        program = shutil.which("firefox-esr")
+        if not program:
+            raise unittest.SkipTest("needs firefox-esr")
+        client = marionette.Marionette(bin=program, headless=True, startup_timeout=600, gecko_log=os.devnull)
+        cls.addClassCleanup(client.cleanup)
+        client.start_session()
+        client.timeout.script = 600
+        client.navigate(cls.page.as_uri())
+        cls.find = client.find_element
+        cls.script = staticmethod(
+            lambda script, *values: client.execute_async_script(script, script_args=values, sandbox=None)
+        )
 
 
 class Build(unittest.TestCase):
