@@ -122,3 +122,12 @@ def test_the_example_row_is_in_the_schema() -> None:
     names = [column["name"] for column in schema.files()["cases.csv"]["columns"]]
     assert set(schema.READ) <= set(names)
     assert [name for name in names if f"| `{name}` |" not in text_of("docs/row.md")] == []
+
+
+def test_nsight_cures_the_error_that_the_program_meets() -> None:
+    """The page names ncu's error and the driver's option as the program does."""
+    page = text_of("docs/nsight.md")
+    for file in ("tools/occbench_tools/profile.py", "harness/measure/counters.cpp"):
+        names = re.findall(r"ERR_NVGPUCTRPERM|NVreg_\w+=0", text_of(file))
+        assert names and [name for name in names if name not in page] == []
+    assert "Branch Efficiency" in page and "| `sm__warps_active.avg.pct_of_peak_sustained_active` |" in page
