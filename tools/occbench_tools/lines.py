@@ -10,6 +10,7 @@ import secrets
 import stat
 import sys
 import textwrap
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -31,9 +32,12 @@ def say(*lines: object) -> None:
 
 
 def for_terminal(line: str, stream: TextIO | None = None) -> str:
-    """The line as a stream, else stderr, takes it: broken between words where that is a terminal."""
+    """The line as a stream, else stderr, takes it: broken between words where that is a terminal.
+
+    The terminal breaks Chinese itself, which has no blanks between words and takes two columns a sign.
+    """
     stream = stream or sys.stderr
-    if not stream.isatty():
+    if not stream.isatty() or any(unicodedata.east_asian_width(sign) == "W" for sign in line):
         return line
     columns = os.get_terminal_size(stream.fileno()).columns or 80
     return textwrap.fill(line, columns, break_long_words=False, break_on_hyphens=False)

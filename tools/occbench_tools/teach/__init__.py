@@ -23,6 +23,7 @@ from occbench_tools.report.payload import Run, labels
 from occbench_tools.teach.calculator import Calculator, Footprint
 from occbench_tools.teach.figures import Desk
 from occbench_tools.teach.lab import COLUMNS, Answers, rows_of, summary, work_through, write_csv
+from occbench_tools.teach.languages import LANGUAGES, read_language
 from occbench_tools.teach.lessons import LESSONS
 from occbench_tools.teach.page import page
 from occbench_tools.teach.sheet import write_sheet
@@ -69,6 +70,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         type=Path,
         help="the questions alone: FILE.html to print, FILE.ipynb as a notebook",
+    )
+    made.add_argument(
+        "--language",
+        choices=LANGUAGES,
+        default="en",
+        help="of --check and --sheet: English or Chinese, over the same figures",
     )
     made.add_argument(
         "--occbench",
@@ -130,8 +137,9 @@ def desks_of(runs: list[Run], calculator: Calculator) -> list[Desk]:
 def check_all(options: argparse.Namespace, desk: Desk) -> None:
     """Works through every file of answers, and exports the verdicts. Raises Refused."""
     rows = []
+    language = read_language(options.language)
     if desk.run and desk.run.is_model:
-        say(f"{desk.label}: predicted, nothing was measured")
+        say(language.say("predicted", label=desk.label))
     for path in options.check:
         answers = Answers.read(path)
         if answers.device not in ("", desk.label):
@@ -139,10 +147,10 @@ def check_all(options: argparse.Namespace, desk: Desk) -> None:
         answers.device = answers.device or desk.label
         for note in answers.notes:
             complain("occbench teach", note)
-        results = work_through(desk, answers, options.lesson)
+        results = work_through(desk, answers, options.lesson, language)
         if len(results) > 1:
-            say("", f"{answers.student}, {desk.label}: {summary(results)}")
-        rows += rows_of(answers, desk.label, results)
+            say("", f"{answers.student}, {desk.label}: {summary(results, language)}")
+        rows += rows_of(answers, desk.label, results, language)
     if options.export:
         write_csv(options.export, COLUMNS, rows)
         print(printable(options.export))
@@ -159,11 +167,13 @@ def main(arguments: list[str] | None = None) -> int:
         made.error("--export would replace a file of answers: name another file")
     if options.sheet and (options.check or options.output):
         made.error("--sheet writes one file of its own: without --check and --output")
+    if options.language != "en" and not (options.check or options.sheet):
+        made.error("--language is of --check and --sheet")
     calculator = Calculator(options.occbench)
     if options.sheet and not options.folders:
         device = (options.device or "a100").removeprefix("model:")
         desk = Desk(calculator, device, device.upper())
-        write_sheet(options.sheet, desk)
+        write_sheet(options.sheet, desk, read_language(options.language))
         return 0
     if options.device and options.folders:
         made.error("--device measures a run of its own: without DIR")
@@ -173,7 +183,7 @@ def main(arguments: list[str] | None = None) -> int:
     runs = read_runs(folders, options.allow_model)
     desks = desks_of(runs, calculator)
     if options.sheet:
-        write_sheet(options.sheet, desks[0])
+        write_sheet(options.sheet, desks[0], read_language(options.language))
         return 0
     if options.check:
         if len(desks) > 1:

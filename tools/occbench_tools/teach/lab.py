@@ -22,6 +22,7 @@ from occbench_tools.escape import printable
 from occbench_tools.lines import reason, say, write_whole
 from occbench_tools.teach.answers import Figures
 from occbench_tools.teach.figures import Desk, Skipped, holds
+from occbench_tools.teach.languages import ENGLISH, Language
 from occbench_tools.teach.lessons import LESSONS, Lesson
 from occbench_tools.untrusted_files import read_untrusted
 
@@ -61,11 +62,11 @@ class Checked(NamedTuple):
         )
 
 
-def number_of(answer: str) -> float:
+def number_of(answer: str, language: Language = ENGLISH) -> float:
     """The number of an answer. Raises ValueError in plain words."""
     found = NUMBER.fullmatch(" ".join(answer.split()))
     if not found:
-        raise ValueError(f"'{printable(answer[:40])}' is not a number")
+        raise ValueError(language.say("not_a_number", answer=printable(answer[:40])))
     return float(found[1].replace(",", ""))
 
 
@@ -98,15 +99,14 @@ def check(desk: Desk, lesson: Lesson, answer: str) -> Checked:
     return Checked(lesson, answer, WRONG, figures)
 
 
-def expected_of(checked: Checked) -> str:
+def expected_of(checked: Checked, language: Language = ENGLISH) -> str:
     """'8 warps', '75 %', 'blocks of 64'"""
     figure, lesson = checked.figures["answer"], checked.lesson
     if lesson.choices:
         return lesson.choices[int(figure.value) - 1]
-    unit = {"percent": "%", "times": "times"}.get(lesson.unit, lesson.unit)
-    words = str(figure) if unit == "%" else f"{figure} {unit}"
+    words = str(figure) if lesson.unit == "percent" else f"{figure} {language.units[lesson.unit]}"
     low, high = (figure.spec.format(end) for end in (figure.low, figure.high))
-    return words if low == high else f"{words} ({low} to {high})"
+    return words if low == high else language.say("range", words=words, low=low, high=high)
 
 
 @dataclass
@@ -175,7 +175,9 @@ def safe(value: str) -> str:
     return f"'{value}" if value[:1] in ("=", "@", "\t") or re.match(r"[-+](?![\d.])", value) else value
 
 
-def rows_of(answers: Answers, device: str, results: list[Checked]) -> Iterator[dict[str, str]]:
+def rows_of(
+    answers: Answers, device: str, results: list[Checked], language: Language = ENGLISH
+) -> Iterator[dict[str, str]]:
     """A class's rows: what a student answered, and what was expected."""
     for each in results:
         row = dict(student=answers.student, device=device, lesson=each.lesson.id, answer=each.answer)
@@ -183,25 +185,25 @@ def rows_of(answers: Answers, device: str, results: list[Checked]) -> Iterator[d
         if each.figures:
             expected = each.figures["answer"]
             ends = dict(low=f"{expected.low:.6g}", high=f"{expected.high:.6g}")
-            row |= dict(expected=expected_of(each), **ends)
+            row |= dict(expected=expected_of(each, language), **ends)
         yield row
 
 
-def asked(desk: Desk, lesson: Lesson, answers: Answers) -> str | None:
+def asked(lesson: Lesson, answers: Answers, language: Language) -> str | None:
     """The answer from the file, else from the prompt, until it can be read; None at the prompt's end."""
     answer = answers.by_lesson.get(lesson.id, "")
     is_typed = sys.stdin is not None and sys.stdin.isatty()
     while True:
         if answer:
             try:
-                value = number_of(answer)
+                value = number_of(answer, language)
                 if not lesson.choices or value in range(1, len(lesson.choices) + 1):
                     return answer
-                say(f"'{answer[:40]}' is none of 1 to {len(lesson.choices)}")
+                say(language.say("no_choice", answer=answer[:40], most=len(lesson.choices)))
             except ValueError as error:
                 say(error)
         try:
-            answer = input(f"{lesson.unit}> " if is_typed else "").strip()
+            answer = input(f"{language.units[lesson.unit]}> " if is_typed else "").strip()
         except (EOFError, RuntimeError):  # at its end, or closed
             return None
         except UnicodeDecodeError as error:
@@ -210,10 +212,17 @@ def asked(desk: Desk, lesson: Lesson, answers: Answers) -> str | None:
             answers.by_lesson.pop(lesson.id, None)
 
 
-def work_through(desk: Desk, answers: Answers, only: list[str] | None = None) -> list[Checked]:
+def verdict_of(verdict: str, language: Language) -> str:
+    """A verdict in words."""
+    return language.words[verdict.replace(" ", "_")]
+
+
+def work_through(
+    desk: Desk, answers: Answers, only: list[str] | None = None, language: Language = ENGLISH
+) -> list[Checked]:
     """The lessons in order, or only some: question, answer, verdict, explanation. Raises Refused."""
     results = []
-    for place, lesson in enumerate(LESSONS, 1):
+    for place, lesson in enumerate(language.lessons, 1):
         if only and lesson.id not in only:
             continue
         say("", f"{place}/{len(LESSONS)}  {lesson.title} ({lesson.source}, `{lesson.id}`)")
@@ -221,22 +230,24 @@ def work_through(desk: Desk, answers: Answers, only: list[str] | None = None) ->
         try:
             say(question(desk, lesson))
             was = answers.by_lesson.get(lesson.id)
-            answer = asked(desk, lesson, answers) or ""
+            answer = asked(lesson, answers, language) or ""
             if not answer:
                 results.append(Checked(lesson, was or "", OPEN, {}))
-                say(f"{OPEN}")
+                say(verdict_of(OPEN, language))
                 continue
-            say(f"your answer: {answer}")
+            say(language.say("answer", answer=answer))
             if answer != was:
                 answers.add(lesson, answer)
             results.append(check(desk, lesson, answer))
         except Skipped as why:
-            say(f"skipped: {why}")
+            say(language.say("verdict", verdict=verdict_of(SKIPPED, language), words=why))
             results.append(Checked(lesson, answer, SKIPPED, {}, str(why)))
             continue
         done = results[-1]
-        say(f"{done.verdict}: {expected_of(done)}", *filter(None, (done.overlooked, done.explanation)))
-        say(f"see: {attempt(desk, lesson, done.figures)}")
+        verdict = verdict_of(done.verdict, language)
+        say(language.say("verdict", verdict=verdict, words=expected_of(done, language)))
+        say(*filter(None, (done.overlooked, done.explanation)))
+        say(language.say("see", command=attempt(desk, lesson, done.figures)))
     return results
 
 
@@ -246,10 +257,14 @@ def attempt(desk: Desk, lesson: Lesson, figures: Figures) -> str:
     return lesson.attempt.replace("DIR", folder).format(device=desk.device, **figures)
 
 
-def summary(results: list[Checked]) -> str:
+def summary(results: list[Checked], language: Language = ENGLISH) -> str:
     """'9 of 15 right, 4 wrong, 1 not answered, 1 skipped'"""
     count = {
         verdict: sum(each.verdict == verdict for each in results) for verdict in (RIGHT, WRONG, OPEN, SKIPPED)
     }
-    rest = [f"{number} {verdict}" for verdict, number in count.items() if number and verdict != RIGHT]
-    return ", ".join([f"{count[RIGHT]} of {len(results)} right", *rest])
+    rest = "".join(
+        language.say("count", number=number, verdict=verdict_of(verdict, language))
+        for verdict, number in count.items()
+        if number and verdict != RIGHT
+    )
+    return language.say("counts", right=count[RIGHT], all=len(results), rest=rest)

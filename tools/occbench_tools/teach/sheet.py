@@ -12,13 +12,8 @@ from occbench_tools.escape import html, printable
 from occbench_tools.lines import reason, write_whole
 from occbench_tools.teach.figures import Desk, Skipped
 from occbench_tools.teach.lab import question
-from occbench_tools.teach.lessons import LESSONS, Lesson
-
-INTRODUCTION = (
-    "Predict each number before you look. Then let the GPU answer, and find out what made the difference. "
-    "The numbers of sections are those of Hwu, Kirk and El Hajj, Programming Massively Parallel Processors, "
-    "4th edition."
-)
+from occbench_tools.teach.languages import ENGLISH, Language
+from occbench_tools.teach.lessons import Lesson
 
 STYLE = """
 body { font: 11pt/1.45 system-ui, sans-serif; max-width: 46em; margin: 2em auto; padding: 0 1em; }
@@ -28,9 +23,9 @@ code { font: .9em ui-monospace, monospace } @page { margin: 18mm }
 """
 
 PAGE = """\
-<!doctype html><html lang='en'><meta charset='utf-8'>
+<!doctype html><html lang='{language}'><meta charset='utf-8'>
 <meta name='viewport' content='width=device-width'><title>{title}</title><style>{style}</style>
-<h1>{title}</h1><p>{words}</p><p>Check: <code>occbench teach --device 0 --check answers.csv</code></p>
+<h1>{title}</h1><p>{words}</p><p>{check}<code>occbench teach --device 0 --check answers.csv{option}</code></p>
 {parts}</html>
 """
 
@@ -57,7 +52,7 @@ def check(lesson, answer):
     answers[lesson] = str(answer)
     with open("answers.csv", "w", newline="") as file:
         csv.writer(file).writerows([("lesson", "answer"), *answers.items()])
-    words = ["occbench", "teach", "--device", device, "--check", "answers.csv", "--lesson", lesson]
+    words = ["occbench", "teach", "--device", device, "--check", "answers.csv", "--lesson", lesson]OPTION
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     print(done.stdout + done.stderr * (done.returncode > 1))
 """
@@ -69,31 +64,44 @@ print(subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=
 """
 
 
-def asked(desk: Desk, lesson: Lesson) -> str:
+def asked(desk: Desk, lesson: Lesson, language: Language) -> str:
     """The question for this GPU, or why there is none."""
     try:
         return question(desk, lesson)
     except Skipped as why:
-        return f"Not on this GPU: {why}."
+        return language.say("not_here", why=why)
 
 
-def sheet(desk: Desk) -> str:
+def option(language: Language) -> str:
+    """What `occbench teach` takes for this language."""
+    return "" if language is ENGLISH else f" --language {language.name}"
+
+
+def sheet(desk: Desk, language: Language = ENGLISH) -> str:
     """The page: each question with a line for the answer."""
 
     def parts() -> Iterator[str]:
-        for place, lesson in enumerate(LESSONS, 1):
+        for place, lesson in enumerate(language.lessons, 1):
             yield (
                 f"<section><h2>{place}. {html(lesson.title)}</h2><p class='source'>{html(lesson.source)}. "
-                f"{html(lesson.claim)}</p><p>{html(asked(desk, lesson))}</p><p>My prediction: "
-                f"<span class='answer'>&nbsp;</span> {html(lesson.unit)} &emsp; measured: "
+                f"{html(lesson.claim)}</p><p>{html(asked(desk, lesson, language))}</p>"
+                f"<p>{html(language.words['prediction'])}<span class='answer'>&nbsp;</span> "
+                f"{html(language.units[lesson.unit])} &emsp; {html(language.words['measured'])}"
                 "<span class='answer'>&nbsp;</span></p></section>"
             )
 
-    title = html(f"Lab: occupancy on {desk.label}")
-    return PAGE.format(title=title, style=STYLE, words=html(INTRODUCTION), parts="".join(parts()))
+    return PAGE.format(
+        language=language.name,
+        title=html(language.say("title", label=desk.label)),
+        style=STYLE,
+        words=html(language.words["introduction"]),
+        check=html(language.words["check"]),
+        option=option(language),
+        parts="".join(parts()),
+    )
 
 
-def notebook(desk: Desk) -> str:
+def notebook(desk: Desk, language: Language = ENGLISH) -> str:
     """The same as a notebook: a cell that installs, then a question and a cell for each lesson."""
     cells: list[dict[str, object]] = []
 
@@ -109,14 +117,16 @@ def notebook(desk: Desk) -> str:
             )
         )
 
-    note = f"Footprints in the questions are chosen for {desk.label}; each check asks for the GPU at hand."
-    add("markdown", f"# Lab: occupancy\n\n{INTRODUCTION} {note}\n")
+    introduction = f"{language.words['introduction']} {language.say('note', label=desk.label)}"
+    add("markdown", f"# {language.words['heading']}\n\n{introduction}\n")
     add("code", SETUP)
-    add("code", HELPERS.replace("DEVICE", desk.device if desk.device[:2] != "cc" else "t4"))
-    for place, lesson in enumerate(LESSONS, 1):
-        words = f"{lesson.claim}\n\n**{asked(desk, lesson)}**"
+    helpers = HELPERS.replace("DEVICE", desk.device if desk.device[:2] != "cc" else "t4")
+    add("code", helpers.replace("OPTION", f" + {option(language).split()}" * (language is not ENGLISH)))
+    for place, lesson in enumerate(language.lessons, 1):
+        words = f"{lesson.claim}\n\n**{asked(desk, lesson, language)}**"
         add("markdown", f"## {place}. {lesson.title} ({lesson.source})\n\n{words}\n")
-        add("code", f'check("{lesson.id}", "")  # your prediction, {lesson.unit}, between the quotes\n')
+        blank = language.say("blank", unit=language.units[lesson.unit])
+        add("code", f'check("{lesson.id}", "")  # {blank}\n')
     add("code", EXPORT)
     kernel = dict(display_name="Python 3", language="python", name="python3")
     return (
@@ -127,13 +137,13 @@ def notebook(desk: Desk) -> str:
     )
 
 
-def write_sheet(path: Path, desk: Desk) -> None:
+def write_sheet(path: Path, desk: Desk, language: Language = ENGLISH) -> None:
     """Writes it as its suffix says, and says where. Raises Refused."""
     kinds = {".html": sheet, ".ipynb": notebook}
     if path.suffix not in kinds:
         raise Refused(2, f"--sheet {path}: a sheet is FILE.html or FILE.ipynb")
     try:
-        write_whole(path, kinds[path.suffix](desk))
+        write_whole(path, kinds[path.suffix](desk, language))
     except OSError as error:
         raise Refused(4, reason(path, error)) from error
     print(printable(path))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab in Chinese: the same lessons over the same figures, its sheet, notebook and answers."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pandas")
+
+from occbench_tools import command, teach
+from occbench_tools.teach import languages
+from occbench_tools.teach.calculator import Calculator
+from occbench_tools.teach.lessons import LESSONS, Lesson
+from pages import H200
+
+FIGURE = re.compile(r"\{\w+\}|\d+(?:[.,]\d+)*")
+TEXTS = ("title", "claim", "ask", "explain", "choices", "mistakes")
+
+
+def texts_of(lesson: Lesson, name: str) -> list[str]:
+    """The texts of one field: of pairs the second."""
+    value = getattr(lesson, name)
+    return (
+        [value] if isinstance(value, str) else [each if isinstance(each, str) else each[1] for each in value]
+    )
+
+
+def differing(english: Lesson, other: Lesson) -> list[str]:
+    """Texts in which one language has a figure that the other has not."""
+    return [
+        f"{english.id}: {name}: {said}"
+        for name in TEXTS
+        for ours, said in zip(texts_of(english, name), texts_of(other, name), strict=True)
+        if Counter(FIGURE.findall(ours)) != Counter(FIGURE.findall(said))
+    ]
+
+
+def test_both_languages_have_the_same_figures() -> None:
+    chinese = languages.read_language("zh")
+    assert [lesson.id for lesson in chinese.lessons] == [lesson.id for lesson in LESSONS]
+    for ours, theirs in zip(LESSONS, chinese.lessons, strict=True):
+        assert differing(ours, theirs) == []
+        assert [condition for condition, _ in ours.explain] == [condition for condition, _ in theirs.explain]
+        assert ours.figures is theirs.figures and (ours.unit, ours.precision) == (theirs.unit, theirs.precision)
+        assert not any(re.search("[A-Za-z]{4}", said) for said in texts_of(theirs, "title"))
+    assert chinese.words.keys() == languages.WORDS.keys() and chinese.units.keys() == languages.UNITS.keys()
+    for name, said in languages.WORDS.items():
+        assert Counter(FIGURE.findall(said)) == Counter(FIGURE.findall(chinese.words[name])), name
+
+
+def test_a_stale_translation_is_found() -> None:
+    """A number or a field that changed in one language alone."""
+    cliff, chinese = LESSONS[8], languages.read_language("zh").lessons[8]
+    assert differing(cliff, chinese._replace(ask=chinese.ask.replace("512", "256")))
+    assert differing(cliff._replace(claim=cliff.claim.replace("33", "34")), chinese)
+    condition, said = chinese.explain[0]
+    without = ((condition, said.replace("{lower}", "75 %")), *chinese.explain[1:])
+    assert differing(cliff, chinese._replace(explain=without))
+
+
+@pytest.fixture(scope="session")
+def calculator() -> Calculator:
+    with contextlib.suppress(command.Refused):
+        return Calculator(None)
+    pytest.skip("teach asks occbench calc, and none is built")
+
+
+def run(calculator: Calculator, *words: object) -> int:
+    return teach.main([*map(str, words), "--occbench", calculator.program])
+
+
+def test_chinese_answers_are_checked(
+    calculator: Calculator,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same verdicts, in Chinese; the table for the teacher keeps its English ids, verdicts and units."""
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    file = tmp_path / "li.csv"
+    file.write_text("lesson,answer\nblock-slots,100\nregister-cliff,33\nno-launch,abc\nbarriers,9\n")
+    rows, said = {}, {}
+    for name in languages.LANGUAGES:
+        export = tmp_path / f"{name}.csv"
+        assert run(calculator, H200, "--check", file, "--export", export, "--language", name) == 0
+        rows[name], said[name] = (
+            list(csv.DictReader(io.StringIO(export.read_text()))),
+            capsys.readouterr().out,
+        )
+    for name in ("lesson", "answer", "verdict", "low", "high", "unit"):
+        assert [row[name] for row in rows["en"]] == [row[name] for row in rows["zh"]]
+    numbers = [Counter(re.findall(r"\d+(?:[.,]\d+)*", text)) for text in said.values()]
+    assert numbers[0] == numbers[1]
+    assert "\u201cabc\u201d\u4e0d\u662f\u6570\u5b57" in said["zh"] and "answer" not in said["zh"]
+
+
+def test_chinese_sheet_and_notebook(calculator: Calculator, tmp_path: Path) -> None:
+    for name in languages.LANGUAGES:
+        for suffix in ("html", "ipynb"):
+            path = tmp_path / f"{name}.{suffix}"
+            assert run(calculator, "--sheet", path, "--device", "t4", "--language", name) == 0
+    english, chinese = ((tmp_path / f"{name}.html").read_text() for name in languages.LANGUAGES)
+    assert "<html lang='zh'>" in chinese and chinese.count("<section>") == len(LESSONS)
+    plain = [re.sub("<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL) for page in (english, chinese)]
+    assert Counter(FIGURE.findall(plain[0])) == Counter(FIGURE.findall(plain[1]))
+    assert re.findall("[A-Za-z]{9,}", plain[1].split(")")[0]) == []
+    cells = json.loads((tmp_path / "zh.ipynb").read_text())["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert any("'--language', 'zh'" in text for text in code)
+    for text in code:
+        compile(text, "cell", "exec")
+
+
+def test_a_language_is_of_check_and_sheet(calculator: Calculator, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        run(calculator, H200, "--language", "zh")
+    assert "--language is of --check and --sheet" in capsys.readouterr().err
