@@ -49,7 +49,8 @@ def test_both_languages_have_the_same_figures() -> None:
     for ours, theirs in zip(LESSONS, chinese.lessons, strict=True):
         assert differing(ours, theirs) == []
         assert [condition for condition, _ in ours.explain] == [condition for condition, _ in theirs.explain]
-        assert ours.figures is theirs.figures and (ours.unit, ours.precision) == (theirs.unit, theirs.precision)
+        assert ours.figures is theirs.figures
+        assert (ours.unit, ours.precision) == (theirs.unit, theirs.precision)
         assert not any(re.search("[A-Za-z]{4}", said) for said in texts_of(theirs, "title"))
     assert chinese.words.keys() == languages.WORDS.keys() and chinese.units.keys() == languages.UNITS.keys()
     for name, said in languages.WORDS.items():

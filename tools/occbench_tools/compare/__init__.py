@@ -181,7 +181,8 @@ def text_of(
         return summary_of(found, cards[1] if cards else [], columns(options.width))
     parts = [
         part for one in found
-        for part in (speedup if speedup.is_upgrade(one) else show).sections(one, options.all)
+        for part in (*show.first_section(one),
+                     *(speedup if speedup.is_upgrade(one) else show).sections(one, options.all))
     ]  # fmt: skip
     if cards:
         parts.insert(0, show.device_section(*cards))

@@ -13,6 +13,7 @@ import re
 import numpy as np
 import pandas as pd
 
+from occbench_tools.compare import opening
 from occbench_tools.compare.comparison import Comparison, names_of
 from occbench_tools.compare.environment import DIFFERENT, OF_RELATION, SAME_DEVICE, SAME_KIND
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER, default_threshold
@@ -20,6 +21,7 @@ from occbench_tools.folder import Folder
 from occbench_tools.screen import LINES, aligned, digits, elided, joined, wrapped
 
 CASES, ROWS, NOTES = 10, 5, 3  # most cases, rows of experiments, and lines of notes
+CLIFFS = 3  # most cliffs that are named, those of the largest drop
 NAME = 32  # columns of a run's name in a sentence
 # What FASTER and SLOWER are in each quantity, and what a figure is a change of.
 WORDS = {
@@ -183,7 +185,20 @@ def outcome(one: Comparison, width: int) -> list[str]:
                 ((SAME, "in place"), ("MOVED", "moved"), ("GONE", "gone"), ("NEW", "new"),
                  ("UNCLEAR", "unclear")) if name in cliffs]  # fmt: skip
         lines.append(f"Cliffs: {', '.join(told)}.")
-    return lines
+    return lines + [line for name in named_cliffs(one) for line in wrapped(name, width)]
+
+
+def named_cliffs(one: Comparison) -> list[str]:
+    """'moved: registers load-maxnreg, registers_per_thread 32 -> 33 to 40 -> 41 (drop 21 % to 19 %)', ..."""
+    changed = one.cliffs[one.cliffs["verdict"].isin(["MOVED", "GONE", "NEW"])]
+    largest_drop = changed[["base_drop", "candidate_drop"]].max(axis=1)
+    changed = changed.loc[largest_drop.sort_values(ascending=False, kind="stable").index]
+    said = []
+    for row in changed.head(CLIFFS).itertuples():
+        at = " to ".join(filter(None, (row.base, row.candidate)))
+        drops = " to ".join(digits(drop) for drop in (row.base_drop, row.candidate_drop) if pd.notna(drop))
+        said.append(f"{row.verdict.lower()}: {row.experiment} {row.kernel}, {row.dial} {at} (drop {drops})")
+    return said
 
 
 def experiments(one: Comparison, width: int) -> list[str]:
@@ -248,7 +263,8 @@ def hidden(found: list[Comparison], listed: int) -> str:
 
 def pair(one: Comparison, width: int) -> list[str]:
     """The whole screen for one candidate."""
-    lines = [*wrapped(verdict(one), width), *in_seconds(one), *notes(one, width), ""]
+    lines = [*wrapped(verdict(one), width), *in_seconds(one), *wrapped(opening.sentence(one), width)]
+    lines += [*notes(one, width), ""]
     lines += [*experiments(one, width), *legend([one]), *outcome(one, width), ""]
     cases = largest([one], LINES - len(lines) - 1, width)
     return [*lines, *cases, hidden([one], len(cases))]

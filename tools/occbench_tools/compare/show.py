@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from occbench_tools.compare import opening
 from occbench_tools.compare.comparison import Comparison
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
 from occbench_tools.escape import as_json as json_text
@@ -34,6 +35,10 @@ th, td { padding: .15em .8em .15em 0; text-align: left; border-bottom: 1px solid
 td { white-space: nowrap } td:last-child { white-space: normal }
 .SLOWER, .FASTER, .AMBIGUOUS, .GONE, .NEW, .MOVED { font-weight: bold }
 .FASTER { color: #0072b2 } .SLOWER, .GONE, .NEW, .MOVED { color: #d55e00 } .warning { font-weight: bold }
+svg { max-width: 640px; width: 100%; font-size: 12px } svg text { fill: currentColor }
+@media (max-width: 600px) { svg { font-size: 18px } }
+.grid { stroke: currentColor; stroke-opacity: .15 }
+.wide { overflow-x: auto }
 """
 
 
@@ -45,6 +50,7 @@ class Section:
     lines: list[str] = field(default_factory=list)
     table: list[list[str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    picture: str = ""  # an SVG, of the HTML page
 
 
 def percent(value: float, sign: bool = True) -> str:
@@ -80,6 +86,13 @@ def sections(one: Comparison, everything: bool) -> list[Section]:
         ],
     )
     return [env, total, case_section(one, everything, mark), *kernels(one, mark), cliff_section(one, mark)]
+
+
+def first_section(one: Comparison) -> list[Section]:
+    """Throughput over theoretical occupancy, where both runs have its two kernels."""
+    said = opening.sentence(one)
+    title = "Throughput over theoretical occupancy" + " (MODEL, not measured)" * one.modelled
+    return [Section(title, [said], picture=opening.picture(one))] if said else []
 
 
 def gpu(env: dict) -> str:
@@ -219,16 +232,18 @@ def page(parts: list[Section]) -> str:
         return f"<{tag}{mark}>{html(text)}</{tag}>"
 
     out = ['<!doctype html><html lang="en"><meta charset="utf-8"><title>occbench compare</title>']
+    out.append('<meta name="viewport" content="width=device-width">')
     out.append(f"<style>{STYLE}</style><h1>Two runs compared</h1>")
     for part in parts:
         out.append(cell("h2", part.title))
         out += [f'<p class="warning">{html(said)}</p>' for said in part.warnings]
         out += [cell("p", said) for said in part.lines]
+        out += [part.picture] * bool(part.picture)
         if part.table:
             head, *rows = part.table
-            out.append("<table><tr>" + "".join(cell("th", text) for text in head) + "</tr>")
+            out.append('<div class="wide"><table><tr>' + "".join(cell("th", text) for text in head) + "</tr>")
             out += ["<tr>" + "".join(cell("td", text) for text in row) + "</tr>" for row in rows]
-            out.append("</table>")
+            out.append("</table></div>")
     return "\n".join(out) + "</html>\n"
 
 

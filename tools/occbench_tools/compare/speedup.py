@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from occbench_tools.compare import show
+from occbench_tools.compare import opening, show
 from occbench_tools.compare.align import align
 from occbench_tools.compare.comparison import Comparison, names_of
 from occbench_tools.compare.digest import (
@@ -132,7 +132,8 @@ def latency_words(rows: pd.DataFrame) -> list[str]:
 def screen(one: Comparison, width: int) -> list[str]:
     """The whole screen: speed-up by share of the old device, where curves part, and the environment."""
     rows = rows_of(one)
-    lines = [line for said in headline(one, rows) for line in wrapped(said, width)]
+    said = [*headline(one, rows), opening.sentence(one)]
+    lines = [line for words in said for line in wrapped(words, width)]
     tables = [aligned(table, width, 0) for table in (law_rows(rows), bound_rows(rows))]
     lines += ["", *beside(*tables, width)]
     last = [*outcome(one, width), *notes(one, width)]

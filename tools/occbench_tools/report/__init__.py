@@ -20,6 +20,7 @@ from occbench_tools.attached import is_attached
 from occbench_tools.command import ALL, Refused, add_folder, entry, folders_of, parser_of, relative
 from occbench_tools.escape import file_name, printable
 from occbench_tools.lines import complain, reason, write_whole
+from occbench_tools.opening import EXPERIMENT, KERNELS, curves, least_occupancy
 from occbench_tools.report import devices
 from occbench_tools.report.page import render
 from occbench_tools.report.payload import Run, document, labels
@@ -49,30 +50,20 @@ def checked(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
         raise Refused(4, reason(runs[0].folder, error)) from error
 
 
-OPENING = {"read-f32-4B-ilp1": "loads of 4 bytes", "two-operand-ilp1": "a chain of FMAs"}  # of latency_hiding
-NEAR_BEST = 0.9
-
-
 def opening(runs: list[Run]) -> list[dict[str, Any]]:
     """The page's first section: throughput over occupancy, of a kernel that memory bounds and one that
     arithmetic bounds; none where no run has both.
     """
     for run, label in zip(runs, labels(runs), strict=True):
-        rows = run.cases[run.cases["experiment"] == "latency_hiding"]
-        needed = []
-        for variant, words in OPENING.items():
-            line = rows[rows["variant"] == variant]
-            enough = line[line["throughput"] >= NEAR_BEST * line["throughput"].max()]
-            if len(line) > 1:
-                needed.append(f"{100 * enough['occupancy_theoretical'].min():.3g} % for {words}")
-        if len(needed) < len(OPENING):
+        needed = [f"{least_occupancy(line)} for {words}" for words, line in curves(run.cases).items()]
+        if not needed:
             continue
         first = f"Occupancy for 90 % of the best on {label}: {', '.join(needed)}."
         lead = f"{first} `occbench teach` lets you predict such numbers, then checks them."
-        show = [f"^{re.escape(variant)}$" for variant in OPENING]
+        show = [f"^{re.escape(variant)}$" for variant in KERNELS]
         return [dict(
             id="throughput-over-occupancy", title="throughput over theoretical occupancy", lead=lead,
-            first=first, experiment="latency_hiding", x="occupancy_theoretical", y="best", show=show,
+            first=first, experiment=EXPERIMENT, x="occupancy_theoretical", y="best", show=show,
         )]  # fmt: skip
     return []
 
