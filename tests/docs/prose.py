@@ -10,6 +10,7 @@ from occbench_docs.marks import BEGIN, END, FIGURE
 
 PAGES = [path.relative_to(ROOT).as_posix() for path in pages()]
 FENCE = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
+SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|(?<=[\u3002\uff01\uff1f\uff1a])\s*")  # in Chinese no blank follows
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 UNITS = (
     "GB/s|TB/s|MB/s|TFLOP/s|GFLOP/s|FLOP/s|FLOP|KiB|MiB|GiB|KB|MB|GB|TB|B|byte|bytes|bit|ns|us|ms|s|seconds?|minutes?|"
@@ -32,11 +33,7 @@ def sentences(text: str) -> list[str]:
     rows = re.findall(r"^\|[^\n]*$", text, re.MULTILINE)
     running = re.sub(r"^\|[^\n]*$", " ", text, flags=re.MULTILINE)
     parts = [running, *(cell for row in rows for cell in row.strip("|").split("|"))]
-    return [
-        sentence
-        for part in parts
-        for sentence in re.split(r"(?<=[.!?:])\s+", re.sub(r"\s+", " ", part).strip())
-    ]
+    return [sentence for part in parts for sentence in SENTENCE_END.split(re.sub(r"\s+", " ", part).strip())]
 
 
 def without_generated(text: str) -> list[tuple[int, str]]:

@@ -30,7 +30,7 @@ REFERENCE = {"README.md", "SECURITY.md", "docs/commands.md", "docs/questions.md"
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in REFERENCE])
 def test_title_is_the_readers_question(page: str) -> None:
-    assert re.search(r"^# (.+)", text_of(page), re.MULTILINE)[1].endswith("?")
+    assert re.search(r"^# (.+)", text_of(page), re.MULTILINE)[1].endswith(("?", "\uff1f"))
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from occbench_tools.lines import write_whole
 
-from occbench_docs import ROOT, DocsError, experiments, man, measured, pages, pictures
+from occbench_docs import DOCS, ROOT, DocsError, experiments, man, measured, pages, pictures
 from occbench_docs.blocks import block
-from occbench_docs.figures import figure
+from occbench_docs.figures import chinese_figure, figure
 from occbench_docs.marks import fill
 
 
@@ -29,7 +29,7 @@ def refresh_pages(write: bool) -> int:
         name = path.relative_to(ROOT)
         text = path.read_text(encoding="utf-8")
         try:
-            filled, stale = fill(text, block, figure)
+            filled, stale = fill(text, block, chinese_figure if path.parent == DOCS / "zh" else figure)
         except DocsError as error:
             print(f"{name}:{error}", file=sys.stderr)
             status = 4

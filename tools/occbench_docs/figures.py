@@ -295,6 +295,17 @@ FIGURES: dict[str, Figure] = {
 }
 
 
+CHINESE = {" resident warps": " 个驻留线程束", " warps": " 个线程束"}
+
+
+def chinese_figure(name: str) -> str:
+    """figure() on a page of docs/zh. Raises DocsError."""
+    text = figure(name)
+    for unit, words in CHINESE.items():
+        text = text.removesuffix(unit) + words * text.endswith(unit)
+    return text
+
+
 def figure(name: str) -> str:
     """The text of one figure: NAME of the default GPU's run, NAME@GPU of another's. Raises DocsError."""
     short, _, gpu = name.partition("@")

@@ -31,6 +31,7 @@ STYLE = """
 :root { color-scheme: light dark }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 80em; margin: 2em auto; padding: 0 1em }
 table { border-collapse: collapse; margin: 1em 0; font-variant-numeric: tabular-nums }
+table { display: block; overflow-x: auto }
 th, td { padding: .15em .8em .15em 0; text-align: left; border-bottom: 1px solid #8884; vertical-align: top }
 td { white-space: nowrap } td:last-child { white-space: normal }
 .SLOWER, .FASTER, .AMBIGUOUS, .GONE, .NEW, .MOVED { font-weight: bold }
@@ -38,7 +39,6 @@ td { white-space: nowrap } td:last-child { white-space: normal }
 svg { max-width: 640px; width: 100%; font-size: 12px } svg text { fill: currentColor }
 @media (max-width: 600px) { svg { font-size: 18px } }
 .grid { stroke: currentColor; stroke-opacity: .15 }
-.wide { overflow-x: auto }
 """
 
 
@@ -241,9 +241,9 @@ def page(parts: list[Section]) -> str:
         out += [part.picture] * bool(part.picture)
         if part.table:
             head, *rows = part.table
-            out.append('<div class="wide"><table><tr>' + "".join(cell("th", text) for text in head) + "</tr>")
+            out.append("<table><tr>" + "".join(cell("th", text) for text in head) + "</tr>")
             out += ["<tr>" + "".join(cell("td", text) for text in row) + "</tr>" for row in rows]
-            out.append("</table></div>")
+            out.append("</table>")
     return "\n".join(out) + "</html>\n"
 
 
