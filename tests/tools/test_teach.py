@@ -23,8 +23,8 @@ from occbench_tools import command, teach
 from occbench_tools.command import Refused
 from occbench_tools.report.payload import Run
 from occbench_tools.teach.calculator import Calculator
-from occbench_tools.teach.figures import Desk
-from occbench_tools.teach.lab import Answers, figures_at, number_of, question, work_through
+from occbench_tools.teach.figures import Desk, Figure, holds
+from occbench_tools.teach.lab import Answers, check, figures_at, number_of, question, work_through
 from occbench_tools.teach.lessons import LESSONS
 from pages import H200, assert_quiet, document, opened
 
@@ -93,13 +93,25 @@ def test_every_lesson_is_answered_by_the_committed_run(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "number"),
-    [("75 %", 75), ("1,024", 1024), ("16 warps", 16), (" .5", 0.5), ("-3", -3), ("2x", 2)],
+    [
+        ("75 %", 75),
+        ("1,024", 1024),
+        ("16 warps", 16),
+        (" .5", 0.5),
+        ("-3", -3),
+        ("2x", 2),
+        ("2.", 2),
+        ("75\uff05", 75),
+        ("\uff11\uff16", 16),
+        ("33 \u4e2a\u5bc4\u5b58\u5668", 33),
+        ("2\u500d", 2),
+    ],
 )
 def test_numbers_of_answers(answer: str, number: float) -> None:
     assert number_of(answer) == number
 
 
-@pytest.mark.parametrize("answer", ["abc", "", "1,2", "nan", "1e999", "12 monkeys 3", "\x1b[2J"])
+@pytest.mark.parametrize("answer", ["abc", "", "1,2", "1.2.3", "nan", "1e999", "12 monkeys 3", "\x1b[2J"])
 def test_answers_that_are_no_number(answer: str) -> None:
     with pytest.raises(ValueError, match="is not a number") as said:
         number_of(answer)
@@ -147,7 +159,16 @@ def test_right_wrong_and_what_was_overlooked(
     assert "5.8 times" not in told.out  # no answer before the student's
 
 
-@pytest.mark.parametrize("model", ["t4", "rtx4060", "h200"])
+def test_the_texts_misconception_is_not_taken_for_the_rows(desk: Desk) -> None:
+    """Loads lose less than occupancy does: who answers with the loss of occupancy is told so."""
+    cliff = next(lesson for lesson in LESSONS if lesson.id == "cliff-cost")
+    assert check(desk, cliff, "20").verdict == "right"
+    assert (
+        check(desk, cliff, "25").verdict == "wrong" and "as occupancy" in check(desk, cliff, "25").overlooked
+    )
+
+
+@pytest.mark.parametrize("model", ["t4", "rtx4060", "a100", "h200"])
 def test_driven_as_a_student_would(
     model: str, calculator: Calculator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,6 +333,27 @@ def test_no_finding_speaks_of_a_change_that_is_none(calculator: Calculator, tmp_
     subprocess.run([calculator.program, *words, tmp_path / "run"], check=True, capture_output=True)
     told = Run(tmp_path / "run").findings["barriers"].sentences
     assert told and [line for text in told for line in contradictions.repeated("barriers", text)] == []
+
+
+@pytest.mark.parametrize(
+    ("lesson", "values", "absent", "present"),
+    [
+        ("one-lane", dict(answer=1.9, sixteen=1.2), "does not matter", "1.2 times with sixteen"),
+        ("cliff-cost", dict(answer=1, fma=30), "enough is in flight", "a chain of FMAs 30 %"),
+        ("cliff-cost", dict(answer=20, fma=-0.3), "-0 %", "FMAs loses 0 %"),
+    ],
+)
+def test_no_sentence_holds_of_rows_that_it_was_not_written_for(
+    lesson: str, values: dict[str, float], absent: str, present: str, desk: Desk
+) -> None:
+    """Figures that no committed run has: lanes whose number matters, FMAs that lose where loads do not."""
+    it = next(each for each in LESSONS if each.id == lesson)
+    figures = figures_at(desk, it)
+    for name, value in values.items():
+        spec = figures[name].spec.replace("2f", "1f")
+        figures[name] = Figure(value, value, value, spec)
+    said = next(text for condition, text in it.explain if holds(condition, figures)).format(**figures)
+    assert absent not in said and present in said
 
 
 def test_planted_contradictions_are_found(desk: Desk, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import io
 import json
 import re
 from collections import Counter
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -100,7 +101,7 @@ def test_chinese_answers_are_checked(
         assert [row[name] for row in rows["en"]] == [row[name] for row in rows["zh"]]
     numbers = [Counter(re.findall(r"\d+(?:[.,]\d+)*", text)) for text in said.values()]
     assert numbers[0] == numbers[1]
-    assert "\u201cabc\u201d\u4e0d\u662f\u6570\u5b57" in said["zh"] and "answer" not in said["zh"]
+    assert "\u201cabc\u201d\u4e0d\u662f\u6570\u5b57" in said["zh"] and "your answer" not in said["zh"]
 
 
 def test_chinese_sheet_and_notebook(calculator: Calculator, tmp_path: Path) -> None:
@@ -110,7 +111,10 @@ def test_chinese_sheet_and_notebook(calculator: Calculator, tmp_path: Path) -> N
             assert run(calculator, "--sheet", path, "--device", "t4", "--language", name) == 0
     english, chinese = ((tmp_path / f"{name}.html").read_text() for name in languages.LANGUAGES)
     assert "<html lang='zh'>" in chinese and chinese.count("<section>") == len(LESSONS)
-    plain = [re.sub("<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL) for page in (english, chinese)]
+    plain = [
+        unescape(re.sub("<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL))
+        for page in (english, chinese)
+    ]
     assert Counter(FIGURE.findall(plain[0])) == Counter(FIGURE.findall(plain[1]))
     assert re.findall("[A-Za-z]{9,}", plain[1].split(")")[0]) == []
     cells = json.loads((tmp_path / "zh.ipynb").read_text())["cells"]

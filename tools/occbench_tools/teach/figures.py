@@ -98,7 +98,7 @@ def ratio(above: pd.Series, below: pd.Series, column: str, spec: str = "{:.2f}")
     )
 
 
-def loss(after: pd.Series, before: pd.Series, spec: str = "{:.0f} %") -> Figure:
+def loss(after: pd.Series, before: pd.Series, spec: str = "{:z.0f} %") -> Figure:
     """By how many percent throughput falls from one row to another; negative if it rises. Raises Skipped."""
     kept = ratio(after, before, "throughput", "{:.1f} %")
     source = Source("loss", kept.source.of if kept.source else (), "throughput")

@@ -39,8 +39,8 @@ COLUMNS = (
     "overlooked",
 )
 RIGHT, WRONG, OPEN, SKIPPED = "right", "wrong", "not answered", "skipped"
-# A number with an optional unit behind it, which is not read; of blanks no two in a row.
-NUMBER = re.compile(r"([-+]?\d+(?:,\d{3})*(?:\.\d+)?|[-+]?\.\d+) ?(?:%|x|[A-Za-z]+(?: of [0-9x ]+)?)?")
+# A number with an optional unit behind it, in any script, which is not read; of blanks no two in a row.
+NUMBER = re.compile(r"([-+]?\d+(?:,\d{3})*(?:\.\d*)?|[-+]?\.\d+) ?(?:[%\uff05]|[^\W\d_]+(?: of [0-9x ]+)?)?")
 
 
 class Checked(NamedTuple):

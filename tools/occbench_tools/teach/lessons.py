@@ -162,10 +162,13 @@ LESSONS = (
         precision=0.1,
         figures=answers.one_lane,
         explain=(
-            ("",
+            ("answer > 1.5 and sixteen > 1.5",
                 "{answer} times as long with one lane apart, {sixteen} times with sixteen ({warps} warps "
                 "per SM). A branch is issued for the warp as a whole: how many lanes take it does not "
                 "matter."),
+            ("",
+                "{answer} times as long with one lane apart, {sixteen} times with sixteen ({warps} warps "
+                "per SM)."),
         ),
         mistakes=(
             ("share",
@@ -197,8 +200,8 @@ LESSONS = (
         ),
         mistakes=(
             ("most",
-                "You took full occupancy to be needed. A scheduler needs only as many warps as an FMA "
-                "waits cycles."),
+                "You took full occupancy to be needed. A scheduler needs only the warps that fill the few "
+                "cycles of an FMA."),
         ),
         attempt="occbench explain DIR latency_hiding",
         chart=Chart("latency_hiding", "warps_per_sm", "best", ("^two-operand-ilp1$",)),
@@ -329,23 +332,23 @@ LESSONS = (
         ),
         ask=(
             "Blocks of 512 threads cross that cliff: one more register, one block fewer. By how many "
-            "percent does the throughput of a kernel that only loads fall? (to the nearest 10)"
+            "percent does the throughput of a kernel that only loads fall? (to the nearest 5)"
         ),
         unit="percent",
-        precision=10,
+        precision=5,
         figures=answers.cost_of_cliff,
         explain=(
             ("answer > 3 and fma < 3",
                 "From {last} to {over} registers loads lose {answer}; a chain of FMAs loses {fma}. "
                 "Occupancy went from {occupancy} to {lower}. The cliff is real for a kernel that needs "
                 "warps to hide latency, and flat for one that does not."),
-            ("answer > 3",
-                "From {last} to {over} registers loads lose {answer} and a chain of FMAs {fma}. Occupancy"
-                " went from {occupancy} to {lower}."),
-            ("",
+            ("answer < 3 and fma < 3",
                 "From {last} to {over} registers the throughput of loads changes by {answer} only, that "
                 "of FMAs by {fma}: enough is in flight at {lower} occupancy too. A cliff of occupancy is "
                 "not always one of speed."),
+            ("",
+                "From {last} to {over} registers loads lose {answer} and a chain of FMAs {fma}. Occupancy"
+                " went from {occupancy} to {lower}."),
         ),
         mistakes=(
             ("lost",
