@@ -64,7 +64,7 @@ def test_cliffs_are_named_the_deepest_first() -> None:
     rows = [
         ("registers", "load", "registers_per_thread", "32 -> 33", "32 -> 33", 0.2, 0.2, "SAME"),
         ("registers", "load", "registers_per_thread", "64 -> 65", "72 -> 73", 0.2, 0.19, "MOVED"),
-        ("waves", "fma", "grid_size", "", "132 -> 133", float("nan"), 0.5, "NEW"),
+        ("waves", "fma", "grid_size", "132 -> 133", "132 -> 133", -0.01, 0.5, "NEW"),
         ("registers", "fma", "registers_per_thread", "40 -> 41", "", 0.05, float("nan"), "GONE"),
         ("registers", "fma", "registers_per_thread", "", "90 -> 91", float("nan"), 0.04, "NEW"),
     ]

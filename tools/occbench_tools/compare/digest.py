@@ -171,8 +171,11 @@ def notes(one: Comparison, width: int) -> list[str]:
     return lines + [f"! More that differs ({len(entries)}): see --verbose."] * bool(entries)
 
 
-def outcome(one: Comparison, width: int) -> list[str]:
-    """Cases without a partner, kernels with other registers, cliffs: a line each, where there are any."""
+def outcome(one: Comparison, width: int, names: int = CLIFFS) -> list[str]:
+    """Cases without a partner, kernels with other registers, cliffs: a line each, where there are any.
+
+    names: of cliffs that moved, came or went, the deepest.
+    """
     lines = []
     sides = one.alone["side"].value_counts()
     if len(sides):
@@ -185,19 +188,19 @@ def outcome(one: Comparison, width: int) -> list[str]:
                 ((SAME, "in place"), ("MOVED", "moved"), ("GONE", "gone"), ("NEW", "new"),
                  ("UNCLEAR", "unclear")) if name in cliffs]  # fmt: skip
         lines.append(f"Cliffs: {', '.join(told)}.")
-    return lines + [line for name in named_cliffs(one) for line in wrapped(name, width)]
+    return lines + [elided(name, width) for name in named_cliffs(one)[:names]]
 
 
 def named_cliffs(one: Comparison) -> list[str]:
     """'moved: registers load-maxnreg, registers_per_thread 32 -> 33 to 40 -> 41 (drop 21 % to 19 %)', ..."""
     changed = one.cliffs[one.cliffs["verdict"].isin(["MOVED", "GONE", "NEW"])]
-    largest_drop = changed[["base_drop", "candidate_drop"]].max(axis=1)
-    changed = changed.loc[largest_drop.sort_values(ascending=False, kind="stable").index]
+    deepest = changed[["base_drop", "candidate_drop"]].max(axis=1).sort_values(ascending=False, kind="stable")
     said = []
-    for row in changed.head(CLIFFS).itertuples():
-        at = " to ".join(filter(None, (row.base, row.candidate)))
-        drops = " to ".join(digits(drop) for drop in (row.base_drop, row.candidate_drop) if pd.notna(drop))
-        said.append(f"{row.verdict.lower()}: {row.experiment} {row.kernel}, {row.dial} {at} (drop {drops})")
+    for row in changed.loc[deepest.index].head(CLIFFS).itertuples():
+        sides = dict(GONE=["base"], NEW=["candidate"]).get(row.verdict, ["base", "candidate"])
+        at = " to ".join(getattr(row, side) for side in sides)
+        drop = " to ".join(digits(getattr(row, f"{side}_drop")) for side in sides)
+        said.append(f"{row.verdict.lower()}: {row.experiment} {row.kernel}, {row.dial} {at} (drop {drop})")
     return said
 
 

@@ -9,7 +9,7 @@ from occbench_tools.compare.comparison import Comparison
 from occbench_tools.escape import html
 from occbench_tools.opening import curves, least_occupancy
 
-WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 640, 330, 52, 40, 26, 48  # of the picture and its margins
+WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 640, 330, 60, 40, 28, 52  # of the picture and its margins
 COLOURS = ("#0072b2", "#d55e00")  # of the kernel that memory bounds, and the other
 
 
@@ -42,7 +42,7 @@ def axes(top: float) -> list[str]:
         x = LEFT + share * (WIDTH - LEFT - RIGHT)
         said.append(f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" class="grid"/>')
         said.append(
-            f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{100 * share:g} %</text>'
+            f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{100 * share:g} %</text>'
         )
     for tick in range(5 if top <= 1.1 else int(4 * top) + 1):
         y = HEIGHT - BOTTOM - tick / 4 / top * (HEIGHT - TOP - BOTTOM)

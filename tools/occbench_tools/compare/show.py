@@ -33,11 +33,11 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 80em; margin: 2em auto; 
 table { border-collapse: collapse; margin: 1em 0; font-variant-numeric: tabular-nums }
 table { display: block; overflow-x: auto }
 th, td { padding: .15em .8em .15em 0; text-align: left; border-bottom: 1px solid #8884; vertical-align: top }
-td { white-space: nowrap } td:last-child { white-space: normal }
+td { white-space: nowrap } td:last-child { white-space: normal; min-width: 6em }
 .SLOWER, .FASTER, .AMBIGUOUS, .GONE, .NEW, .MOVED { font-weight: bold }
 .FASTER { color: #0072b2 } .SLOWER, .GONE, .NEW, .MOVED { color: #d55e00 } .warning { font-weight: bold }
 svg { max-width: 640px; width: 100%; font-size: 12px } svg text { fill: currentColor }
-@media (max-width: 600px) { svg { font-size: 18px } }
+@media (max-width: 600px) { svg { font-size: 17px } }
 .grid { stroke: currentColor; stroke-opacity: .15 }
 """
 

@@ -132,11 +132,10 @@ def latency_words(rows: pd.DataFrame) -> list[str]:
 def screen(one: Comparison, width: int) -> list[str]:
     """The whole screen: speed-up by share of the old device, where curves part, and the environment."""
     rows = rows_of(one)
-    said = [*headline(one, rows), opening.sentence(one)]
-    lines = [line for words in said for line in wrapped(words, width)]
+    lines = wrapped(" ".join([*headline(one, rows), opening.sentence(one)]), width)
     tables = [aligned(table, width, 0) for table in (law_rows(rows), bound_rows(rows))]
     lines += ["", *beside(*tables, width)]
-    last = [*outcome(one, width), *notes(one, width)]
+    last = [*outcome(one, width, names=1), *notes(one, width)]
     if told := latency_words(rows):
         last = [*wrapped(f"Latency, cycles: {joined(told, 2 * width - 25)}.", width), *last]
     room = LINES - len(lines) - len(last) - 3
