@@ -59,7 +59,7 @@ def check(lesson, answer):
 
 EXPORT = """\
 # All answers as a table, for the teacher.
-words = ["occbench", "teach", "--device", device, "--check", "answers.csv", "--export", "lab.csv"]
+words = ["occbench", "teach", "--device", device, "--check", "answers.csv", "--export", "lab.csv"]OPTION
 print(subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout.splitlines()[-2])
 """
 
@@ -121,13 +121,14 @@ def notebook(desk: Desk, language: Language = ENGLISH) -> str:
     add("markdown", f"# {language.words['heading']}\n\n{introduction}\n")
     add("code", SETUP)
     helpers = HELPERS.replace("DEVICE", desk.device if desk.device[:2] != "cc" else "t4")
-    add("code", helpers.replace("OPTION", f" + {option(language).split()}" * (language is not ENGLISH)))
+    in_language = f" + {option(language).split()}" * (language is not ENGLISH)
+    add("code", helpers.replace("OPTION", in_language))
     for place, lesson in enumerate(language.lessons, 1):
         words = f"{lesson.claim}\n\n**{asked(desk, lesson, language)}**"
         add("markdown", f"## {place}. {lesson.title} ({lesson.source})\n\n{words}\n")
         blank = language.say("blank", unit=language.units[lesson.unit])
         add("code", f'check("{lesson.id}", "")  # {blank}\n')
-    add("code", EXPORT)
+    add("code", EXPORT.replace("OPTION", in_language))
     kernel = dict(display_name="Python 3", language="python", name="python3")
     return (
         json.dumps(
