@@ -318,6 +318,7 @@ def test_each_path_and_each_command_that_it_prints_is_there(tmp_path: Path) -> N
         words, cwd="/", env=environment | {"PRESET": "quick"}, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
+    assert f"\nfolder:    cd {tmp_path}\n" in ran.stdout  # it was called from elsewhere
     ending = ran.stdout[ran.stdout.index("look: ") :]
     pages = re.findall(r"^look: +(\S+) \(open it in a browser\)$", ending, re.MULTILINE)
     pictures = re.findall(r"^pictures: +(\S+)$", ending, re.MULTILINE)
