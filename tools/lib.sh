@@ -110,7 +110,6 @@ git git fetch
 /usr/include/zlib.h zlib1g-dev fetch
 /usr/include/lz4.h liblz4-dev fetch
 /usr/include/zstd.h libzstd-dev fetch
-pkg-config pkg-config fetch
 END_OF_LIST
     ((!$#)) || printf '%s %s %s\n' "$@"
   )
