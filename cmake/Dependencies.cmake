@@ -47,11 +47,18 @@ set(CLI11_INSTALL OFF CACHE BOOL "" FORCE)
 set(JSON_Install OFF CACHE BOOL "" FORCE)
 set(INSTALL_GTEST OFF CACHE BOOL "" FORCE)
 set(RE2_BUILD_TESTING OFF CACHE BOOL "" FORCE)
-# Debian's package tells no CMake, and pkg-config takes 30 s of CPU time over Abseil, which newer ones need.
+# Debian's package tells no CMake, and pkg-config takes 40 s of CPU time over the modules of Abseil, which
+# newer ones need. Their archive lacks it, so a wheel takes the shared library, which names what it needs.
 find_package(re2 CONFIG QUIET)
 find_path(OCCBENCH_RE2_INCLUDE re2/re2.h)
-find_library(OCCBENCH_RE2_LIBRARY re2)
-if(NOT TARGET re2::re2 AND OCCBENCH_RE2_INCLUDE AND OCCBENCH_RE2_LIBRARY)
+if(NOT TARGET re2::re2 AND OCCBENCH_RE2_INCLUDE)
+  file(STRINGS ${OCCBENCH_RE2_INCLUDE}/re2/re2.h needs_abseil REGEX "#include \"absl/" LIMIT_COUNT 1)
+  if(needs_abseil)
+    find_library(OCCBENCH_RE2_LIBRARY libre2.so)
+  endif()
+  find_library(OCCBENCH_RE2_LIBRARY re2)
+endif()
+if(NOT TARGET re2::re2 AND OCCBENCH_RE2_LIBRARY)
   add_library(re2::re2 UNKNOWN IMPORTED)
   set_target_properties(re2::re2 PROPERTIES
     IMPORTED_LOCATION ${OCCBENCH_RE2_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${OCCBENCH_RE2_INCLUDE})
