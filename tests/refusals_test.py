@@ -308,6 +308,7 @@ REFUSALS = [
         files={"p.json": parameters_but(launch=dict(value=float("nan"), unit="s", source="", method=""))},
     ),
     Refusal("run --resume missing", 4, "missing: holds no run (no env.json)"),
+    Refusal("run --resume run", 4, "run/env.json: source is missing", files={"run/env.json": "{}"}),
     Refusal("run --resume run", 4, "run/env.json: is not JSON: parse error", files={"run/env.json": "{"}),
     # with a device
     Refusal("run --device nope", 2, "no device matches 'nope'; this machine has: 0 ", gpu=True),
@@ -322,7 +323,7 @@ REFUSALS = [
         "run --resume run",
         2,
         "run was measured on another device (Other GPU-0), not on GPU-",
-        files={"run/env.json": '{"gpu": {"name": "Other", "uuid": "GPU-0"}}'},
+        files={"run/env.json": '{"source": "measured", "gpu": {"name": "Other", "uuid": "GPU-0"}}'},
         gpu=True,
     ),
     Refusal("calibrate --device nope", 2, "no device matches 'nope'; this machine has: 0 ", gpu=True),

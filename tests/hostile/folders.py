@@ -426,9 +426,14 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
 
 
 def resumes(half: Path) -> frozenset[int]:
-    """Those right for --resume: 1 where a case is invalid or time was over, 2 where env.json asks so."""
+    """Those right for --resume: 1 where a case is invalid or time was over, 2 where env.json asks so.
+
+    3 where env.json has become that of a run on a GPU.
+    """
     if not is_json(half / "env.json"):
         return REFUSED
+    if json.loads((half / "env.json").read_bytes().decode("utf-8-sig")).get("source") == "measured":
+        return frozenset({2, 3, 4})
     cases = half / "cases.csv"
     if not cases.is_symlink() and (not cases.exists() or (cases.is_file() and is_without_header(cases))):
         return frozenset({0, 1, 2, 4})  # of a run that was killed as it began

@@ -72,6 +72,7 @@ RunFolder claim_folder(const RunOptions& o, const Device& device) {
 Target resume_target(RunOptions& o, const nlohmann::json& env) try {
   const std::string where = o.resume + "/env.json";
   Target t;
+  if (!env.contains("source")) throw UserError(Exit::file, where + ": source is missing");  // GPU or model?
   if (const auto found = env.find("parameters"); found != env.end() && !found->is_null())
     t.parameters = ParameterFile::from_json(*found, where);
   if (t.parameters && env.value("source", "") == "model") {
