@@ -14,6 +14,7 @@
 #include "benchmarks/framework/described.hpp"
 #include "benchmarks/framework/sweep.hpp"
 #include "benchmarks/report/curves.hpp"
+#include "benchmarks/report/findings/cliffs.hpp"
 #include "benchmarks/report/findings/rows.hpp"
 
 namespace occbench {
@@ -101,6 +102,7 @@ std::vector<CaseResult> together(std::vector<CaseResult> a, const std::vector<Ca
 
 using findings::Highlight;
 using findings::Kind;
+using findings::least_cliff;
 
 const findings::Finding* of_kind(const std::vector<Highlight>& all, Kind kind) {
   const auto found = std::ranges::find(all, kind, [](const Highlight& t) { return t.finding.kind; });
@@ -149,7 +151,8 @@ TEST(Findings, WhatLiesWithinTheNoiseIsNotTold) {
   EXPECT_NE(of_kind(highlights(registers_with_cliff(loads, 0.1, 0.01)), Kind::cliff), nullptr);
   EXPECT_EQ(of_kind(highlights(registers_with_cliff(loads, 0.1, 0.06)), Kind::cliff), nullptr)
       << "intervals overlap";
-  EXPECT_EQ(of_kind(highlights(registers_with_cliff(loads, 0.02, 0.001)), Kind::cliff), nullptr)
+  EXPECT_NE(of_kind(highlights(registers_with_cliff(loads, 1.2 * least_cliff, 0.001)), Kind::cliff), nullptr);
+  EXPECT_EQ(of_kind(highlights(registers_with_cliff(loads, 0.8 * least_cliff, 0.001)), Kind::cliff), nullptr)
       << "too small";
 }
 
