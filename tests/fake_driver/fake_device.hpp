@@ -25,7 +25,7 @@
 #define FAKE_VERSION 13000
 #endif
 
-/// A call of the driver, of that name whatever cuda.h makes of it: neither macro may hand the name to another.
+/// A call of the driver, of that name whatever cuda.h makes of it: no other macro may hand the name on.
 #define DECLARE_FAKE(type, name, parameters) \
   extern "C" __attribute__((visibility("default"))) type fake_##name parameters __asm__(#name)
 #define FAKE(type, name, parameters)                                                            \

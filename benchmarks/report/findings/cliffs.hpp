@@ -11,8 +11,8 @@
 
 namespace occbench::findings {
 
-/// Of the throughput: what is less is no cliff, in headlines and lists alike. It is six times what 95 % of the
-/// medians of one build differ by from process to process.
+/// Of the throughput: what is less is no cliff, in headlines and lists alike. It is six times what 95 % of
+/// the medians of one build differ by from process to process.
 constexpr double least_cliff = 0.01;
 
 /// Between two neighbours on a sweep's dial; `from` has the smaller value.
