@@ -53,7 +53,7 @@ def ask_program(
     rows: pd.DataFrame, env: dict[str, Any], samples: pd.DataFrame | None = None
 ) -> dict[str, Any]:
     """findings.json of these valid rows of any schema that is read. Raises Refused, ValueError."""
-    rows = rows[np.isfinite(rows["throughput"])]
+    rows = rows[np.isfinite(rows["throughput"]) & (rows["throughput"] >= 0)]
     if rows.empty:
         return dict(experiments={}, cliffs=[])
     with tempfile.TemporaryDirectory(prefix="occbench-") as folder:
