@@ -172,6 +172,7 @@ TEST(Code, WithoutInstancesTheNumberOfInstructionsServes) {
   const auto words = machine_code_words("app", stream());
   EXPECT_EQ(words[words.size() - 2], "--instructions");
   EXPECT_THROW((void)parse_code("nonsense"), Refused);
+  EXPECT_THROW((void)parse_code("kernel measured 17 0 0 0 0.001\n"), Refused) << "cut off after its header";
 }
 
 class Asked : public testing::Test {

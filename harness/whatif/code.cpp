@@ -79,7 +79,9 @@ theory::Program parse_code(const std::string& text) {
   try {
     const theory::Programs programs = theory::parse_programs(text);
     if (programs.size() != 1) throw Refused("is no description of one kernel's machine code");
-    return programs.begin()->second;
+    const theory::Program& program = programs.begin()->second;
+    if (program.loop.empty()) throw Refused("is no description of machine code: it has no instruction");
+    return program;
   } catch (const std::invalid_argument& error) {
     throw Refused(std::string("its machine code: ") + error.what());
   }
