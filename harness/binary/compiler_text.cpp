@@ -33,8 +33,8 @@ void subtract_reserved(KernelUse& kernel) {
 }
 
 /// Whether a line of registers ends inside "27648 bytes smem", as where a terminal has wrapped it.
-bool is_unit_cut(std::string_view line) {
-  const std::string_view last = line.substr(line.find_last_of(' ') + 1);
+bool is_unit_cut(const std::string& line) {
+  const std::string_view last = std::string_view(line).substr(line.find_last_of(' ') + 1);
   if (last.ends_with(',') || last.find_first_not_of("0123456789") == last.npos) return true;
   static const RE2 other_text(R"(, \d+[^\d +][^,]*$)");  // another tool's line after a number
   if (RE2::PartialMatch(line, other_text)) return true;

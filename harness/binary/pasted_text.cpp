@@ -78,7 +78,7 @@ constexpr std::string_view first_words[] = {
 // clang-format on
 
 /// Whether another line of a tool begins here, so that the line before it has ended.
-bool begins_line(std::string_view line) {
+bool begins_line(const std::string& line) {
   static const RE2 beginning(
       R"(\b(?:ptxas|nvlink) (?:info|error|warning|fatal)|bytes stack frame|^\s*Function |^\s*Fatbin |arch = sm_|)"
       R"(REG:\d|^\s*Section: )",
@@ -94,7 +94,9 @@ std::string_view without_table_marks(std::string_view line) {
 }
 
 /// Whether a line of a tool lacks its end.
-bool is_cut(std::string_view line) {
+bool is_cut(const std::string& line) {
+  constexpr std::size_t longest = 1000;  // no terminal is wider
+  if (line.size() > longest) return false;
   static const RE2 begun(
       R"(info\s*: (?:Compiling|[Uu]sed \d+|Function properties for$)|\d+ bytes stack frame|REG:\d|)"
       R"(error\s*: (?:[Ee]ntry function|Undefined reference)|Formal parameter|for '[^']*$|\(C7508\)|)"
@@ -112,7 +114,7 @@ bool is_cut(std::string_view line) {
 class WrappedWidth {
  public:
   /// `printed`: the line with its prefix.
-  void observe(std::string_view line, std::string_view printed) {
+  void observe(const std::string& line, std::string_view printed) {
     longest_ = std::max(longest_, printed.size());
     if (!is_cut(line)) return;
     is_one_ = is_one_ && (width_ == 0 || width_ == printed.size());
@@ -193,11 +195,11 @@ class Unwrapping {
   int parts_ = 0;
 };
 
-/// Calls visit(line) for each; also a carriage return ends one, as that of a progress bar.
+/// Calls visit(line) for each that is not empty; also a carriage return ends one, as that of a progress bar.
 void each_raw_line(std::string_view text, const auto& visit) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
-    visit(text.substr(0, end));
+    if (end > 0) visit(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
@@ -240,7 +242,7 @@ void each_pasted_line(const std::string& text, const std::function<void(const st
   Unwrapping unwrapping(wrapped, read);
   each_raw_line(text, [&](std::string_view line) {
     const std::string plain = plain_line(line);
-    if (!line.empty()) unwrapping.add(std::string(prefixes.removed(plain)), line);
+    unwrapping.add(std::string(prefixes.removed(plain)), line);
   });
   unwrapping.end();
 }
