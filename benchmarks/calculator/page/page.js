@@ -84,7 +84,7 @@ const WORDS = {
   dynamic_smem_bytes: ["Dynamic shared memory", "B per block", 128, (d) => d.smem_limit_per_block_bytes],
   barriers: ["Barriers", "per block", 1, () => 16],
   cluster_size: ["Cluster size", "blocks", 1, () => 16],
-  carveout_percent: ["Carve-out", "% shared memory; -1: driver's choice", 1, () => 100],
+  carveout_percent: ["Carve-out", "%; -1: driver's choice", 1, () => 100],
   max_block_size: ["Launch bound", "threads", 32, (d) => d.limits.max_threads_per_block],
   grid_size: ["Grid", "blocks; empty: none", 1, (d) => 32 * d.limits.sm_count || 4096],
 };
