@@ -12,8 +12,8 @@
 
 namespace occbench::binary {
 
-/// What separates the cells of a table: spreadsheets save `;` or tabs where `,` marks decimals, and pages have
-/// Markdown's `|`.
+/// What separates the cells of a table: spreadsheets save `;` or tabs where `,` marks decimals, and pages
+/// have Markdown's `|`.
 inline constexpr char separators[] = {',', ';', '\t', '|'};
 /// The cells of a line; of Markdown without the outer bars and blanks.
 [[nodiscard]] csv::Record table_cells(std::string_view line, char separator);

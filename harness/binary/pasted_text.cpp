@@ -80,8 +80,8 @@ constexpr std::string_view first_words[] = {
 /// Whether another line of a tool begins here, so that the line before it has ended.
 bool begins_line(const std::string& line) {
   static const RE2 beginning(
-      R"(\b(?:ptxas|nvlink) (?:info|error|warning|fatal)|bytes stack frame|^\s*Function |^\s*Fatbin |arch = sm_|)"
-      R"(REG:\d|^\s*Section: )",
+      R"(\b(?:ptxas|nvlink) (?:info|error|warning|fatal)|bytes stack frame|^\s*Function |^\s*Fatbin |)"
+      R"(arch = sm_|REG:\d|^\s*Section: )",
       RE2::Latin1);
   return RE2::PartialMatch(line, beginning);
 }
@@ -103,8 +103,8 @@ bool is_cut(const std::string& line) {
       R"(\(\d+, \d+, \d+\)x\(\d+|, Context \d+)",
       RE2::Latin1);
   static const RE2 ended(
-      R"( for '\w+'$|bytes spill loads$| SAMPLER:\d+$|\bmax\)|with regcount of \d+|in function .| in '.*'$|\.$|)"
-      R"(, Stream \d+$|, CC \d+\.\d+|, CC \d+\.\d+, Invocations \d+$|)"
+      R"( for '\w+'$|bytes spill loads$| SAMPLER:\d+$|\bmax\)|with regcount of \d+|in function .| in '.*'$|)"
+      R"(\.$|, Stream \d+$|, CC \d+\.\d+|, CC \d+\.\d+, Invocations \d+$|)"
       R"(\b(?:registers|barriers|stack size|stack|[gls]mem|cmem\[\d+\]|textures|samplers|surfaces)$)",
       RE2::Latin1);
   return RE2::PartialMatch(line, begun) && !RE2::PartialMatch(line, ended);
@@ -178,8 +178,8 @@ class Unwrapping {
   [[nodiscard]] bool is_word_cut(const std::string& next) const {
     static const RE2 word(
         R"(^(?:bytes|registers|function|[gls]mem|cmem|barriers|used|uses|too|much|shared|data|with|max|)"
-        R"(regcount|for|calls|stack|frame|spill|stores|loads|entry|cumulative|size|required|allowed|in)\b|^'\w|^(?:STACK|SHARED|)"
-        R"(LOCAL|CONSTANT\[0\]|TEXTURE|SURFACE|SAMPLER):)",
+        R"(regcount|for|calls|stack|frame|spill|stores|loads|entry|cumulative|size|required|allowed|in)\b|)"
+        R"(^'\w|^(?:STACK|SHARED|LOCAL|CONSTANT\[0\]|TEXTURE|SURFACE|SAMPLER):)",
         RE2::Latin1);
     if (next.starts_with(',')) return true;
     const std::string_view last = std::string_view(line_).substr(line_.find_last_of(blanks) + 1);

@@ -22,8 +22,8 @@ enum class Origin { run, attach };
 /// on a file that it does not know.
 const nlohmann::json& schema_entries(std::string_view file, Origin origin = Origin::run);
 
-/// The text of cases.csv or of a table of attach. Throws UserError(Exit::file) where it cannot be read, is too
-/// large or holds zero bytes: holes read as such, and would be work that is not on the disk.
+/// The text of cases.csv or of a table of attach. Throws UserError(Exit::file) where it cannot be read, is
+/// too large or holds zero bytes: holes read as such, and would be work that is not on the disk.
 std::string read_table(const std::filesystem::path& path);
 
 /// The cells of one CSV file. Older versions' names and values are known; columns of no schema may hold
