@@ -42,9 +42,9 @@ class OpenReports {
 class PtxasText {
  public:
   void read(const std::string& line);
-  /// Kernels with a register count, in order; of a text without names they are unnamed. `is_linked` is false
-  /// if the log shows that they were compiled for the device linker, which may raise their registers; else
-  /// unknown.
+  /// Kernels with a register count, in order; unnamed if the text has no name.
+  /// `is_linked` is false if the log shows that they were compiled
+  /// for the device linker, which may raise their registers; else unknown.
   [[nodiscard]] std::vector<KernelUse> kernels() const;
   /// The name of the first kernel whose line of registers is missing or ends in the middle.
   [[nodiscard]] std::optional<std::string> incomplete_kernel() const;

@@ -79,10 +79,10 @@ constexpr std::string_view first_words[] = {
 
 /// Whether another line of a tool begins here, so that the line before it has ended.
 bool begins_line(const std::string& line) {
-  static const RE2 beginning(
-      R"(\b(?:ptxas|nvlink) (?:info|error|warning|fatal)|bytes stack frame|^\s*Function |^\s*Fatbin |)"
-      R"(arch = sm_|REG:\d|^\s*Section: )",
-      RE2::Latin1);
+  static const RE2 beginning(R"(\b(?:ptxas|nvlink) (?:info|error|warning|fatal)|bytes stack frame|)"
+                             R"(^\s*Function |^\s*Fatbin |arch = sm_|)"
+                             R"(REG:\d|^\s*Section: )",
+                             RE2::Latin1);
   return RE2::PartialMatch(line, beginning);
 }
 
@@ -99,12 +99,14 @@ bool is_cut(const std::string& line) {
   if (line.size() > longest) return false;
   static const RE2 begun(
       R"(info\s*: (?:Compiling|[Uu]sed \d+|Function properties for$)|\d+ bytes stack frame|REG:\d|)"
-      R"(error\s*: (?:[Ee]ntry function|Undefined reference)|Formal parameter|for '[^']*$|\(C7508\)|)"
+      R"(error\s*: (?:[Ee]ntry function|Undefined reference)|)"
+      R"(Formal parameter|for '[^']*$|\(C7508\)|)"
       R"(\(\d+, \d+, \d+\)x\(\d+|, Context \d+)",
       RE2::Latin1);
   static const RE2 ended(
-      R"( for '\w+'$|bytes spill loads$| SAMPLER:\d+$|\bmax\)|with regcount of \d+|in function .| in '.*'$|)"
-      R"(\.$|, Stream \d+$|, CC \d+\.\d+|, CC \d+\.\d+, Invocations \d+$|)"
+      R"( for '\w+'$|bytes spill loads$| SAMPLER:\d+$|\bmax\)|with regcount of \d+|in function .|)"
+      R"( in '.*'$|\.$|)"
+      R"(, Stream \d+$|, CC \d+\.\d+|, CC \d+\.\d+, Invocations \d+$|)"
       R"(\b(?:registers|barriers|stack size|stack|[gls]mem|cmem\[\d+\]|textures|samplers|surfaces)$)",
       RE2::Latin1);
   return RE2::PartialMatch(line, begun) && !RE2::PartialMatch(line, ended);
@@ -179,7 +181,8 @@ class Unwrapping {
     static const RE2 word(
         R"(^(?:bytes|registers|function|[gls]mem|cmem|barriers|used|uses|too|much|shared|data|with|max|)"
         R"(regcount|for|calls|stack|frame|spill|stores|loads|entry|cumulative|size|required|allowed|in)\b|)"
-        R"(^'\w|^(?:STACK|SHARED|LOCAL|CONSTANT\[0\]|TEXTURE|SURFACE|SAMPLER):)",
+        R"(^'\w|^(?:STACK|SHARED|)"
+        R"(LOCAL|CONSTANT\[0\]|TEXTURE|SURFACE|SAMPLER):)",
         RE2::Latin1);
     if (next.starts_with(',')) return true;
     const std::string_view last = std::string_view(line_).substr(line_.find_last_of(blanks) + 1);
