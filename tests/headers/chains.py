@@ -28,10 +28,11 @@ def read_includes(root: Path) -> Includes:
         for kind in UNIT
         for path in sorted((root / folder).rglob(f"*{kind}"))
     }
-    return {
-        header: {start + name for name in INCLUDE.findall(text) for start in INCLUDED_FROM if start + name in texts}
-        for header, text in texts.items()
-    }
+
+    def named(text: str) -> set[str]:
+        return {start + name for name in INCLUDE.findall(text) for start in INCLUDED_FROM} & texts.keys()
+
+    return {header: named(text) for header, text in texts.items()}
 
 
 def with_indirect(includes: Includes) -> Includes:
