@@ -72,7 +72,7 @@ PLANTS = (
           (("is_locked_ = fcntl(lock_.get(), F_OFD_SETLK, &whole) == 0;",
             "is_locked_ = fcntl(lock_.get(), F_OFD_SETLK, &whole) <= 0;"),)),
     Plant("half a kernel left out", "binaries", "harness/binary/reading.cpp",
-          (("refuse_incomplete(ptxas.incomplete_kernel(is_terminated), source);", ""),)),
+          (("refuse_incomplete(ptxas.incomplete_kernel(), source);", ""),)),
 )  # fmt: skip
 
 

@@ -80,10 +80,11 @@ def test_the_committed_pair(rows: pd.DataFrame) -> None:
 
 @pytest.mark.slow
 def test_tables_of_two_devices(capsys: pytest.CaptureFixture[str]) -> None:
-    """The speed-up is the first table and the environment the last; FASTER takes fewer seconds."""
+    """Throughput over occupancy comes first, the environment last; FASTER takes fewer seconds."""
     code = compare.main([*map(str, RUNS), "--format", "markdown"])
     titles = [line[3:] for line in capsys.readouterr().out.splitlines() if line.startswith("## ")]
-    assert titles[0] == "Speed-up" and titles[-1].endswith("what differs beside the measurements")
+    assert titles[:2] == ["Throughput over theoretical occupancy", "Speed-up"]
+    assert titles[-1].endswith("what differs beside the measurements")
     assert "Speed-up over the dial of each experiment" in titles
     compare.main([*map(str, RUNS), "--format", "csv"])
     out = capsys.readouterr().out.splitlines()
