@@ -300,8 +300,8 @@ class DamagedInput(unittest.TestCase):
         run("run", "--device", "model:t4", "--experiment", "waves", "--output", folder)
         header, *_ = (folder / "samples.csv").read_bytes().partition(b"\n")
         (folder / "samples.csv").unlink()
-        row = b",".join([b"1"] * (header.count(b",") + 1)) + b"\n"
-        (folder / "samples.csv.gz").write_bytes(gzip.compress(header + b"\n" + row * (1 << 21), 9))
+        row = b",".join([b"1." + b"0" * 30] * (header.count(b",") + 1)) + b"\n"  # much text in few rows
+        (folder / "samples.csv.gz").write_bytes(gzip.compress(header + b"\n" + row * (1 << 17), 9))
         self.refused(run("findings", folder), "samples.csv.gz: unpacks to more than 100 times its size")
 
     def test_a_run_with_a_hole_is_refused(self) -> None:
