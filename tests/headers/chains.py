@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Translation units that show of every header that it compiles alone, as few as can be.
 
-After headers that a header includes by itself, it compiles if and only if it compiles alone. So one unit can
+The first header of a .cpp file has shown it where that file is compiled by itself, as in preset asan. The others
+stand in units of their own. After headers that a header includes by itself, it compiles if and only if it compiles alone. So one unit can
 include a whole chain, each link of which includes those before it. The least number of chains that cover all
 headers is their number less a maximum matching of header to included header (Dilworth; Fulkerson 1956).
 
@@ -45,6 +46,20 @@ def with_indirect(includes: Includes) -> Includes:
     return {header: all_of(header, set()) for header in includes}
 
 
+def first_of_a_source(root: Path) -> set[str]:
+    """What .cpp files include before all else, by its path from `root`."""
+    first = set()
+    for folder in FOLDERS:
+        for path in (root / folder).rglob("*.cpp"):
+            if found := INCLUDE.search(path.read_text(encoding="utf-8")):
+                first |= {start + found[1] for start in INCLUDED_FROM}
+    return first
+
+
+def without(includes: Includes, shown: set[str]) -> Includes:
+    return {header: named - shown for header, named in includes.items() if header not in shown}
+
+
 def chains(includes: Includes) -> list[list[str]]:
     """As few as can be; each header includes all that stand before it in its chain."""
     after: dict[str, str] = {}  # of an included header, the one that follows it
@@ -73,7 +88,8 @@ def chains(includes: Includes) -> list[list[str]]:
 def main(root: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     units = []
-    for number, chain in enumerate(chains(with_indirect(read_includes(root)))):
+    left = without(with_indirect(read_includes(root)), first_of_a_source(root))
+    for number, chain in enumerate(chains(left)):
         unit = folder / f"{number}{UNIT[Path(chain[0]).suffix]}"
         text = "".join(f'#include "{header}"\n' for header in chain)
         if not unit.exists() or unit.read_text(encoding="utf-8") != text:
