@@ -25,6 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OCCBENCH = Path(os.environ.get("OCCBENCH", ROOT / "build/ci/benchmarks/occbench")).resolve()
 HAS_GPU = subprocess.run([OCCBENCH, "devices"], capture_output=True).returncode == 0
+SANITIZED = "ASAN_OPTIONS" in os.environ  # by preset asan: there a loop takes some twenty times as long
 on_device = unittest.skipUnless(HAS_GPU, "needs a GPU")
 CALC = "calc --device h200 --block-size 256 --registers 32"
 HEADER = "device,block_size,registers_per_thread,static_smem_bytes,dynamic_smem_bytes"

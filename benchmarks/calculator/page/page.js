@@ -343,6 +343,26 @@ function drawLevels(ctx, map, other, shade, wide, high) {
   }));
 }
 
+const MAP_EDGE = {left: 46, below: 20};  // for the numbers at the axes, in CSS pixels
+
+/** Numbers at both axes of the map, whose cells are `wide` x `high`. */
+function drawAxes(ctx, map, columns, wide, high) {
+  const ratio = uPlot.pxRatio, bottom = high * map.rows.length;
+  ctx.fillStyle = color("soft");
+  ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+  ctx.textAlign = "right";
+  ctx.textBaseline = "middle";
+  for (const registers of [1, 64, 128, 192, 255])
+    ctx.fillText(registers, -5 * ratio, Math.max(bottom - high * registers / map.register_step, 6 * ratio));
+  ctx.textBaseline = "top";
+  const last = (columns - 1) * map.smem_step / 1024, kib = wide * 1024 / map.smem_step;
+  const step = [16, 32, 64].find((each) => each * kib >= 44 * ratio) ?? 128;
+  for (let at = 0; at <= last; at += step) {
+    ctx.textAlign = at === 0 ? "left" : at + step > last ? "right" : "center";
+    ctx.fillText(at + step > last ? at + " KiB" : at, at * kib, bottom + 4 * ratio);
+  }
+}
+
 /** Shades of the map; white around a point shows it on every level. */
 function drawMap() {
   const map = ask(question("map")), other = pinned && ask(question("map", pinned));
@@ -354,9 +374,12 @@ function drawMap() {
   const columns = Math.max(map.rows[0].length, compared?.rows[0].length ?? 0);
   canvas.width = canvas.clientWidth * ratio;
   canvas.height = canvas.clientHeight * ratio;
-  const wide = canvas.width / columns, high = canvas.height / map.rows.length;
+  const wide = (canvas.width - MAP_EDGE.left * ratio) / columns;
+  const high = (canvas.height - MAP_EDGE.below * ratio) / map.rows.length;
   const ctx = canvas.getContext("2d"), a = last.answer, bytes = a.dynamic_smem_bytes;
+  ctx.translate(MAP_EDGE.left * ratio, 0);
   drawLevels(ctx, map, compared, shade, wide, high);
+  drawAxes(ctx, map, columns, wide, high);
   const point = (registers, at, radius, fill) => {
     ctx.beginPath();
     ctx.arc(wide * at / map.smem_step, high * (map.rows.length - registers / map.register_step), radius * ratio, 0, 7);
