@@ -298,7 +298,7 @@ class Installed(unittest.TestCase):
 @unittest.skipIf(SANITIZED, "as above")
 class Subdirectory(unittest.TestCase):
     def test_who_adds_the_tree_builds_no_kernel_of_it(self) -> None:
-        # Nothing here is timed, and that each file compiles by itself shows where it is sanitized.
+        # Nothing here is timed, and preset asan compiles each file by itself.
         quick = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DCMAKE_UNITY_BUILD=ON"]
         quick.append("-DCMAKE_UNITY_BUILD_BATCH_SIZE=12")
         settings = [f"-DSUITE={ROOT}", f"-DOCCBENCH_WERROR={cached('OCCBENCH_WERROR')}", *quick]
