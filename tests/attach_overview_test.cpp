@@ -43,6 +43,23 @@ TEST(AttachOverview, SaysWhatTakesTheTime) {
   EXPECT_NE(said_of(0.15, 0.1).find("could save up to 33 %."), std::string::npos) << said_of(0.15, 0.1);
 }
 
+TEST(AttachOverview, TimesOfShortLaunchesByEventsAreABound) {
+  const auto said = [](double busy_s, const char* timing) {
+    Collected all;
+    all.kernels = {launched(10'560)};
+    all.processes = {{.id = "process-1-0", .command = "app", .timing = timing}};
+    all.time = {.wall_s = 1, .launching_s = 1, .busy_s = busy_s};
+    return sentence_of_time(all).substr(0, 120);
+  };
+  EXPECT_TRUE(
+      said(0.011, "events")
+          .starts_with("GPU busy at most 1 % of the 1.0 s from first launch to last (events also time "
+                       "the wait"))
+      << said(0.011, "events");
+  EXPECT_TRUE(said(0.011, "activity").starts_with("GPU busy 1 % of")) << said(0.011, "activity");
+  EXPECT_TRUE(said(0.5, "events").starts_with("GPU busy 50 % of")) << said(0.5, "events");
+}
+
 TEST(AttachOverview, WorkAfterTheLastLaunchIsNoMoreThanTheWhole) {
   EXPECT_NE(said_of(0.01, 1).find("GPU busy 100 % of the 1.0 s"), std::string::npos) << said_of(0.01, 1);
   EXPECT_EQ(said_of(0, 0), "");

@@ -16,8 +16,9 @@ namespace {
 using namespace attach;
 
 constexpr double mostly_idle = 0.5, mostly_busy = 0.8;  // of the time between launches
-constexpr double long_gap_us = 200;    // idle per launch that no launch takes: the host does something else
-constexpr double worth_naming = 0.05;  // of GPU time
+constexpr double long_gap_us = 200;      // idle per launch that no launch takes: the host does something else
+constexpr double short_launch_us = 100;  // in which the wait between event and kernel is several percent
+constexpr double worth_naming = 0.05;    // of GPU time
 constexpr double most_of_it = 0.5;
 
 /// What the idle time says.
@@ -58,9 +59,13 @@ std::string sentence_of_time(const Collected& all) {
   if (span_s <= 0 || launches == 0) return "";
   const double busy = time.busy_s / span_s;
   const double gap_us = 1e6 * (span_s - time.busy_s) / static_cast<double>(launches);
-  std::string line = "GPU busy " + text("%.0f %%", 100 * busy) + " of the " + duration(span_s) +
-                     " from first launch to last";
+  const bool are_short = 1e6 * time.busy_s < short_launch_us * static_cast<double>(launches);
+  const bool is_bound =
+      are_short && std::ranges::count(all.processes, "events", &AttachedProcess::timing) > 0;
+  std::string line = std::string("GPU busy ") + (is_bound ? "at most " : "") + text("%.0f %%", 100 * busy) +
+                     " of the " + duration(span_s) + " from first launch to last";
   if (time.wall_s > span_s) line += ", of " + duration(time.wall_s) + " in all";
+  if (is_bound) line += " (events also time the wait before a kernel; --timing auto does not)";
   if (busy < mostly_busy) line += "; idle or copying for " + time_of(gap_us) + " per launch";
   return line + ": " + reason_of(busy, gap_us) + "." + sentence_of_small_grids(all);
 }
