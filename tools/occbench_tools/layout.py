@@ -50,6 +50,7 @@ AXES = {
     "working_set_bytes": Axis("Working set", log=True, bytes=True),
     "cluster_size": Axis("Blocks per cluster", log=True),
     "sm_count": Axis("SMs", 1, 16),
+    "register_cap": Axis("Registers allowed per thread", 1, 8),
     "lanes_apart": Axis("Lanes of a warp that branch away", 1, 4),
     "waves": Axis("Waves"),
 }

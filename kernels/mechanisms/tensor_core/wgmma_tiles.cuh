@@ -171,6 +171,7 @@ struct Form {
   std::vector<double> loop_trips = {};
   std::function<int(int)> working_warps = {};  ///< see Flow
   int promised_threads = 0;
+  int consumer_registers = 0;  ///< that setmaxnreg gives a consumer's thread: spills are expected
   std::int64_t check_iterations = 0;  ///< odd, so that the signs cannot cancel
   std::size_t smem_bytes = 0;
   std::function<std::vector<double>(int iterations)> reference = nullptr;
@@ -186,7 +187,8 @@ inline void add_wgmma(const Form& f) {
   dials.bytes_in_flight = static_cast<std::size_t>(f.bytes_in_flight);
   if (f.promised_threads != 0) {
     dials.route = RegisterRoute::launch_bounds;
-    dials.register_cap = 65536 / f.promised_threads / 8 * 8;
+    dials.register_cap =
+        f.consumer_registers != 0 ? f.consumer_registers : 65536 / f.promised_threads / 8 * 8;
   }
   add_variant({
       .family = "tensor_core",
@@ -200,6 +202,7 @@ inline void add_wgmma(const Form& f) {
       .instructions = f.instructions,
       .hot_loops = f.hot_loops,
       .loop_trips = f.loop_trips,
+      .may_spill = f.consumer_registers > 0,
       .promised_threads = f.promised_threads,
       .fixed_block_size = f.block_size,
       .least_cc = 90,

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Question: how many registers should the consumer warps get of a producer's? PTX ISA, 'setmaxnreg'.
+// Expected: Every split gives the same throughput while no warp spills: the producer needs few registers,
+//   and more than the consumers need is worth nothing. Where the consumers' values no longer fit, throughput
+//   falls with each value that spills, since each iteration stores and loads it.
+#include "benchmarks/framework/sweep.hpp"
+
+namespace occbench {
+
+const AddExperiment warp_roles{{
+    .name = "warp_roles",
+    .question = "How many registers should the consumer warps get of a producer's?",
+    .dial = "register_cap",
+    .words = {{"wgmma-roles", "warp-specialised wgmma products with 64 further values"}},
+    .define =
+        [](Sweep& sweep) {
+          for (const Variant* v : sweep.variants("tensor_core", "wgmma-roles")) {
+            const int registers = v->dials.register_cap;
+            if (!sweep.quick() || registers == 168 || registers == 200 || registers == 240)
+              sweep.add({.variant = v});
+          }
+        },
+}};
+
+}  // namespace occbench
