@@ -72,6 +72,22 @@ TEST(Plan, RefusesAnUnknownExperimentByNamingTheKnown) {
   }
 }
 
+TEST(Plan, SpillsToSharedMemoryStandBesideTheSameKernelWithLocalSpills) {
+  const std::vector<CaseSpec> cases = plan(Preset::standard, {"smem_spilling"});
+  int pairs = 0;
+  for (const CaseSpec& to_smem : cases) {
+    if (!to_smem.variant->spills_to_shared) continue;
+    pairs += static_cast<int>(std::ranges::count_if(cases, [&](const CaseSpec& c) {
+      return c.variant->name == to_smem.variant->baseline &&
+             c.variant->dials.register_cap == to_smem.variant->dials.register_cap &&
+             c.variant->promised_threads == to_smem.variant->promised_threads &&
+             c.resident_blocks == to_smem.resident_blocks;
+    }));
+  }
+  EXPECT_GT(pairs, 0);
+  EXPECT_EQ(2 * pairs, static_cast<int>(cases.size()));
+}
+
 TEST(Plan, KnowsItsPresetsByName) {
   for (const Preset preset : presets) EXPECT_EQ(parse_preset(to_string(preset)), preset);
   EXPECT_THROW(static_cast<void>(parse_preset("slow")), UserError);

@@ -77,6 +77,18 @@ struct Body {
   }
 };
 
+#if __CUDACC_VER_MAJOR__ >= 13
+/// The same work, whose spills ptxas places in shared memory as far as it fits, and in local memory beyond.
+template <class Work>
+struct SmemSpilling {
+  using Parameters = register_pressure::Parameters;
+  static __device__ void run(const Parameters& p) {
+    asm volatile(".pragma \"enable_smem_spilling\";");
+    Work::run(p);
+  }
+};
+#endif
+
 namespace {
 
 /// `x` of the fma loop for each start of a period, in exact float32 arithmetic.
@@ -109,7 +121,7 @@ double reference(std::span<const float> input, std::size_t t, std::size_t n, std
 }
 
 void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, int cap,
-         const std::string& dial, bool may_spill, int promised_threads = 0) {
+         const std::string& dial, bool may_spill, int promised_threads = 0, bool spills_to_smem = false) {
   Instructions instructions;
   if (loop == Loop::fma) instructions["FFMA"] = fma_per_iteration;
   if (loop != Loop::fma) instructions["LDG.32"] = 1;
@@ -123,12 +135,16 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
   iteration.dram_bytes = loop == Loop::fma ? 0 : sizeof(float);
   iteration.dram_waits = loop != Loop::fma ? 1 : 0;
   iteration.idle_values = loop == Loop::update ? live - hot : live;
+  const std::string prefix = spills_to_smem ? "smem-spilling-" : "";
+  const std::string hot_values = hot < live ? "-hot" + std::to_string(hot) : "";
+  const std::string name =
+      std::string(name_of(loop)) + "-live" + std::to_string(live) + hot_values + "-" + dial;
   add_variant({
       .family = "register_pressure",
-      .name = std::string(name_of(loop)) + "-live" + std::to_string(live) +
-              (hot < live ? "-hot" + std::to_string(hot) : "") + "-" + dial,
-      .series = std::string(name_of(loop)) + (hot < live ? "-hot" + std::to_string(hot) : ""),
-      .form = name_of(loop),
+      .name = prefix + name,
+      .series = prefix + name_of(loop) + hot_values,
+      .form = prefix + name_of(loop),
+      .baseline = spills_to_smem ? name : "",
       .dials = {.bytes_per_access = loop == Loop::fma ? 0 : 4,
                 .route = route,
                 .register_cap = cap,
@@ -137,6 +153,7 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
       .iteration = iteration,
       .instructions = instructions,
       .may_spill = may_spill,
+      .spills_to_shared = spills_to_smem,
       .promised_threads = promised_threads,
       .l2_before = loop == Loop::fma ? L2::warm : L2::clean,
       .check_iterations = loop == Loop::fma ? 1 : 3,
@@ -172,6 +189,11 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
   });
 }
 
+// Spilling: as many live values, with some of them used in the loop. A compiler that spills idle values
+// first gains warps at no cost until hot values spill, too.
+constexpr int spilled = 64;
+constexpr int few = 16;
+
 template <Loop loop, int live, int hot = live>
 void add_free() {
   add(loop, live, hot, reinterpret_cast<const void*>(free_entry<Body<loop, live, hot>>), RegisterRoute::free,
@@ -195,17 +217,31 @@ void add_recompiled(bool may_spill) {
       "maxrregcount" + std::to_string(compiled_register_cap), may_spill);
 }
 
+#if __CUDACC_VER_MAJOR__ >= 13
+/// With launch bounds ptxas knows the block size and takes no block's shared memory. Under a cap alone it
+/// reserves the memory of a block of 1,024 threads.
+template <int hot>
+void add_smem_spilling() {
+  using Spilling = SmemSpilling<Body<Loop::update, spilled, hot>>;
+  for_each_value<4, 5, 6, 8>([]<int blocks>(std::integral_constant<int, blocks>) {
+    constexpr int threads = 256;
+    add(Loop::update, spilled, hot, reinterpret_cast<const void*>(bounded_entry<Spilling, threads, blocks>),
+        RegisterRoute::launch_bounds, 65536 / (threads * blocks) / 8 * 8,
+        "bounds256x" + std::to_string(blocks), true, threads * blocks, true);
+  });
+  for_each_value<32, 40, 48>([]<int cap>(std::integral_constant<int, cap>) {
+    add(Loop::update, spilled, hot, reinterpret_cast<const void*>(capped_entry<Spilling, cap>),
+        RegisterRoute::maxnreg, cap, "maxnreg" + std::to_string(cap), true, 0, true);
+  });
+}
+#endif
+
 /// Live values with which nvcc 13 uses exactly `registers` on sm_90, read from the machine code. Another
 /// compiler may differ; the row has the actual count.
 template <Loop loop, int registers>
 constexpr int live_for = registers - (loop == Loop::fma ? 10 - 2 * (registers % 2)
                                       : registers < 132 ? 14
                                                         : 13);
-
-// Spilling: as many live values, with some of them used in the loop. A compiler that spills idle values
-// first gains warps at no cost until hot values spill, too.
-constexpr int spilled = 64;
-constexpr int few = 16;
 
 /// A template, so that objects compiled under a cap only contain their own two kernels.
 template <int compiled_cap>
@@ -234,6 +270,9 @@ void define() {
       for_each_value<2, 3, 4, 5, 6, 7, 8>([]<int blocks>(std::integral_constant<int, blocks>) {
         add_bounded<Loop::update, spilled, 256, blocks, hot>(true);
       });
+#if __CUDACC_VER_MAJOR__ >= 13
+      add_smem_spilling<hot>();
+#endif
     });
   }
 }

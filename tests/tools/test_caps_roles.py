@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from occbench_tools.caps.builds import Build, Use, requests_of
 from occbench_tools.caps.ptx import Limit, limited, requests
 from occbench_tools.caps.roles import MOST_SPLITS, Requests, chosen_splits, pool_of_build
 from occbench_tools.command import Refused
+from occbench_tools.programs import run_program
 from pages import built
 from test_caps import SOURCE, answers, needs_nvcc
 
@@ -156,6 +158,16 @@ def test_what_would_wait_forever_is_not_run(
     words = f"--timeout 1s --roles 120/192 --run {tmp_path}/app -- nvcc -arch=sm_90a {tmp_path}/k.cu"
     assert caps.main([*words.split(), "-o", f"{tmp_path}/app"]) == 1
     assert "the source as it is asks for 552 registers, and the launch has 504" in capfd.readouterr().err
+
+
+@pytest.mark.skipif(not built(), reason="no occbench")
+def test_the_splits_of_the_suite_are_legal() -> None:
+    """The experiment warp_roles has a part of the splits that caps tries on its kernel."""
+    listed = run_program([str(built()), "list", "--variants", "--format", "json"]).stdout
+    names = [variant["variant"] for variant in json.loads(listed)["variants"]]
+    splits = [tuple(map(int, name.split("-")[2:])) for name in names if name.startswith("wgmma-roles-")]
+    assert len(splits) == 8 and (24, 240) in splits and (168, 168) in splits
+    assert set(splits) <= set(TWO.splits(168))
 
 
 @needs_tools

@@ -125,7 +125,7 @@ __device__ __forceinline__ void produce_and_consume([[maybe_unused]] const Tiles
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(consumer_registers));
     const int w = warpgroup() - 1;
     float d[b_columns / 2] = {};
-    [[maybe_unused]] float value[std::max(values, 1)];
+    [[maybe_unused]] float value[values == 0 ? 1 : values];
 #pragma unroll
     for (int i = 0; i < values; ++i) value[i] = first_value(i);
     Stream::wait_resident();
