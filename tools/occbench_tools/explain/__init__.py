@@ -5,6 +5,7 @@ Paragraphs for a terminal, a Markdown table with the pictures of occbench plot, 
 the program wrote into the folder or says of it. Of a model's run it is what the model predicts, and the first
 line says so.
 Of a folder of `occbench attach` it is which kernels to work on first, how, and what is not worth it.
+With --order it is which SM ran which block, and when, as docs/examples/block_order.cu recorded it.
 Exit 0 printed, 1 attach saw no kernel, 2 invalid arguments, 4 a file could not be read.
 """
 
@@ -25,10 +26,11 @@ from occbench_tools.command import ALL, Refused, entry, newest, parser_of
 from occbench_tools.curves import what_has_more
 from occbench_tools.escape import as_json, file_name, link, markdown, printable, prose
 from occbench_tools.explain.achieved import achieved
+from occbench_tools.explain.order import FILE, order_text, read_order
 from occbench_tools.explain.program import ask_program, findings_of
 from occbench_tools.findings import Sentences, of_json
 from occbench_tools.folder import read_folder as read_whole
-from occbench_tools.lines import complain, reason
+from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.screen import filled
 
 WIDTH = 80
@@ -162,6 +164,24 @@ def chosen(words: list[str]) -> tuple[Path | None, list[str]]:
     return None, words
 
 
+def of_order(folder: Path, everything: bool, output: Path | None) -> int:
+    """Prints what block_order.csv shows, or draws it into a PNG or SVG; returns the exit code."""
+    try:
+        if output is None:
+            print(order_text(folder, everything=everything), end="")
+            return 0
+        from occbench_tools.plot import png, svg  # which imports this package
+        from occbench_tools.plot.block_order import block_order
+
+        figure = block_order(read_order(folder))
+        write_whole(output, (svg if output.suffix == ".svg" else png)(figure))
+        print(printable(output))
+    except (OSError, ValueError) as error:
+        complain("occbench explain", reason(folder, error))
+        return 4
+    return 0
+
+
 @entry("occbench explain")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
@@ -180,9 +200,19 @@ def main(arguments: list[str] | None = None) -> int:
         "--format", choices=("plain", "markdown", "json"), default="plain",
         help="paragraphs; a table with the pictures of occbench plot; an object of lists (default: plain)",
     )  # fmt: skip
+    parser.add_argument("--order", action="store_true", help=f"draw SMs over time, of DIR's {FILE}")
+    parser.add_argument(
+        "--output", metavar="FILE", type=Path, help="with --order: PNG, or SVG by its name (default: as text)"
+    )
     options = parser.parse_args(arguments)
     most = None if options.all else MAIN
     named, only = chosen(options.words)
+    if options.output and not options.order:
+        parser.error("--output goes with --order; occbench plot draws experiments")
+    if options.order:
+        if named is None or only:
+            parser.error(f"--order takes one folder, which has {FILE}")
+        return of_order(named, options.all, options.output)
     folder = named or newest("occbench explain", of=ALL)
     try:
         if is_attached(folder):
