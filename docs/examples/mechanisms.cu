@@ -244,9 +244,12 @@ void run_cache_config() {
 
 /// Most dynamic shared memory per block, in bytes, with which `blocks` still fit on an SM.
 /// Not sharedMemPerBlock: that is the limit of one block, and it does not depend on how many there are.
-int calculate_appropriate_SM_usage(int sm_bytes, int reserved_bytes, int optin_bytes, int blocks) {
-  constexpr int unit_bytes = 128;  // of an allocation, since cc 7.0 at most
-  return std::min(sm_bytes / blocks / unit_bytes * unit_bytes - reserved_bytes, optin_bytes);
+int calculate_appropriate_SM_usage(const cudaDeviceProp& device, int blocks) {
+  const int unit_bytes = device.major < 8 ? 256 : 128;  // of an allocation: cuda_occupancy.h
+  const int sm_bytes = static_cast<int>(device.sharedMemPerMultiprocessor);
+  const int own_bytes = sm_bytes / blocks / unit_bytes * unit_bytes;
+  return std::min(own_bytes - static_cast<int>(device.reservedSharedMemPerBlock),
+                  static_cast<int>(device.sharedMemPerBlockOptin));
 }
 
 __global__ void uses_dynamic_smem(float* out) {
@@ -266,9 +269,7 @@ void run_smem_budget() {
   const int most =
       std::min(device.maxBlocksPerMultiProcessor, device.maxThreadsPerMultiProcessor / block_size);
   for (int blocks = 1; blocks <= most; ++blocks) {
-    const int bytes =
-        calculate_appropriate_SM_usage(static_cast<int>(device.sharedMemPerMultiprocessor),
-                                       static_cast<int>(device.reservedSharedMemPerBlock), optin, blocks);
+    const int bytes = calculate_appropriate_SM_usage(device, blocks);
     int fit = 0;
     int beyond = 0;  // 0 where one byte more is refused
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, uses_dynamic_smem, block_size, bytes));
@@ -295,7 +296,7 @@ const Example examples[] = {
     {"barrier-in-branch", "__syncthreads in both branches of an if, within a warp", run_barrier_in_branch,
      Expected::either},
     {"barrier-not-reached", "warp 0 at __syncthreads, warp 1 waits for warp 0", run_barrier_not_reached,
-     true},
+     Expected::hangs},
     {"blocks-wait-resident", "blocks wait for each other, all resident", run_blocks_wait_resident},
     {"blocks-wait-beyond", "the same with one block too many", run_blocks_wait_beyond, Expected::hangs},
     {"grid-sync", "grid.sync of a cooperative launch, and with one block too many", run_grid_sync},
