@@ -100,7 +100,7 @@ def sentences(launches: list[list[Block]]) -> Iterator[str]:
     pairs = {block.sm // 2 for block in half}
     yield (
         f"The first wave of {len(first)} blocks took {len(sms)} SMs. Its first {len(half)} blocks by index "
-        f"took {many(len(pairs), 'pair')} of neighbouring SM numbers (2 x TPC, 2 x TPC + 1)."
+        f"took {many(len(pairs), 'pair')} of neighbouring SM numbers (usually a TPC)."
     )
     if later:
         wave_end = max(block.end_ns for block in first)
