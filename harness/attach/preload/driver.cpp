@@ -4,23 +4,11 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 namespace occbench::attach {
-
-namespace {
-
-template <class Function>
-void find(Function& function, const char* name, const char* older = nullptr) {
-  void* found = libcuda_symbol(name);
-  if (found == nullptr && older != nullptr) found = libcuda_symbol(older);
-  function = reinterpret_cast<Function>(found);
-}
-
-}  // namespace
 
 Dlsym original_dlsym() {
   static const auto original = [] {
@@ -58,58 +46,7 @@ bool Driver::has_green_contexts() const {
 Driver find_driver() {
   // Stays loaded until the process ends: its functions are called to the end, for the last times.
   static_cast<void>(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
-  Driver d;
-  find(d.ctx_get_current, "cuCtxGetCurrent");
-  find(d.ctx_get_device, "cuCtxGetDevice");
-  find(d.ctx_synchronize, "cuCtxSynchronize");
-  find(d.device_get_attribute, "cuDeviceGetAttribute");
-  find(d.device_get_count, "cuDeviceGetCount");
-  find(d.device_get_name, "cuDeviceGetName");
-  find(d.device_get_uuid, "cuDeviceGetUuid_v2", "cuDeviceGetUuid");
-  find(d.driver_get_version, "cuDriverGetVersion");
-  find(d.event_create, "cuEventCreate");
-  find(d.event_record, "cuEventRecord");
-  find(d.event_elapsed_time, "cuEventElapsedTime_v2", "cuEventElapsedTime");
-  find(d.event_query, "cuEventQuery");
-  find(d.event_destroy, "cuEventDestroy_v2", "cuEventDestroy");
-  find(d.func_get_attribute, "cuFuncGetAttribute");
-  find(d.func_set_attribute, "cuFuncSetAttribute");
-  find(d.occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
-  find(d.launch_ex, "cuLaunchKernelEx");
-  find(d.launch_ex_ptsz, "cuLaunchKernelEx_ptsz");
-  find(d.stream_is_capturing, "cuStreamIsCapturing");
-  find(d.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
-  find(d.func_get_name, "cuFuncGetName");
-  find(d.func_get_param_info, "cuFuncGetParamInfo");
-  find(d.kernel_get_function, "cuKernelGetFunction");
-  find(d.graph_child, "cuGraphChildGraphNodeGetGraph");
-  find(d.graph_destroy, "cuGraphDestroy");
-  find(d.graph_edges, "cuGraphGetEdges");  // of CUDA 10; refuses graphs whose edges say more
-  find(d.graph_exec_flags, "cuGraphExecGetFlags");
-  find(d.graph_exec_set, "cuGraphExecKernelNodeSetParams_v2");
-  find(d.graph_node_attribute, "cuGraphKernelNodeGetAttribute");
-  find(d.graph_node_get, "cuGraphKernelNodeGetParams_v2");
-  find(d.graph_nodes, "cuGraphGetNodes");
-  find(d.graph_node_type, "cuGraphNodeGetType");
-  find(d.module_load_data, "cuModuleLoadData");
-  find(d.module_get_function, "cuModuleGetFunction");
-  find(d.ctx_resource, "cuCtxGetDevResource");
-  find(d.green_resource, "cuGreenCtxGetDevResource");
-  find(d.stream_green, "cuStreamGetGreenCtx");
-  find(d.primary_state, "cuDevicePrimaryCtxGetState");
-  find(d.primary_retain, "cuDevicePrimaryCtxRetain");
-  find(d.primary_release, "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease");
-  find(d.device_resource, "cuDeviceGetDevResource");
-  find(d.split_sms, "cuDevSmResourceSplitByCount");
-  find(d.describe_resource, "cuDevResourceGenerateDesc");
-  find(d.green_create, "cuGreenCtxCreate");
-  find(d.green_destroy, "cuGreenCtxDestroy");
-  find(d.green_stream, "cuGreenCtxStreamCreate");
-  find(d.stream_wait, "cuStreamWaitEvent");
-  find(d.stream_synchronize, "cuStreamSynchronize");
-  find(d.stream_destroy, "cuStreamDestroy_v2", "cuStreamDestroy");
-  find(d.max_clusters, "cuOccupancyMaxActiveClusters");
-  return d;
+  return {};
 }
 
 std::optional<std::uint64_t> kernels_of(const Driver& driver, CUgraph graph) {

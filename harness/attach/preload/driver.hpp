@@ -18,59 +18,79 @@ using Dlsym = void* (*)(void*, const char*);
 /// A function of libcuda.so.1 by its exported name; null where it has none, or is not loaded.
 [[nodiscard]] void* libcuda_symbol(const char* name);
 
+/// A function of the driver, by its exported name, or by an older one; null where the driver has neither.
+template <class... Arguments>
+class DriverCall {
+ public:
+  using Function = CUresult (*)(Arguments...);
+  explicit DriverCall(const char* name, const char* older = nullptr) {
+    void* found = libcuda_symbol(name);
+    if (found == nullptr && older != nullptr) found = libcuda_symbol(older);
+    function_ = reinterpret_cast<Function>(found);
+  }
+  operator Function() const { return function_; }  // NOLINT(google-explicit-constructor): called like one
+
+ private:
+  Function function_ = nullptr;
+};
+
+/// Finds its functions when it is made.
 struct Driver {
-  CUresult (*ctx_get_current)(CUcontext*) = nullptr;
-  CUresult (*ctx_get_device)(CUdevice*) = nullptr;
-  CUresult (*ctx_synchronize)() = nullptr;
-  CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;
-  CUresult (*device_get_name)(char*, int, CUdevice) = nullptr;
-  CUresult (*device_get_uuid)(CUuuid*, CUdevice) = nullptr;
-  CUresult (*driver_get_version)(int*) = nullptr;
-  CUresult (*event_create)(CUevent*, unsigned) = nullptr;
-  CUresult (*event_record)(CUevent, CUstream) = nullptr;
-  CUresult (*event_elapsed_time)(float*, CUevent, CUevent) = nullptr;
-  CUresult (*event_query)(CUevent) = nullptr;
-  CUresult (*event_destroy)(CUevent) = nullptr;
-  CUresult (*func_get_attribute)(int*, CUfunction_attribute, CUfunction) = nullptr;
-  CUresult (*func_set_attribute)(CUfunction, CUfunction_attribute, int) = nullptr;
-  CUresult (*occupancy)(int*, CUfunction, int, size_t) = nullptr;
-  CUresult (*launch_ex)(const CUlaunchConfig*, CUfunction, void**, void**) = nullptr;
-  CUresult (*launch_ex_ptsz)(const CUlaunchConfig*, CUfunction, void**, void**) = nullptr;
-  CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
+  DriverCall<CUcontext*> ctx_get_current{"cuCtxGetCurrent"};
+  DriverCall<CUdevice*> ctx_get_device{"cuCtxGetDevice"};
+  DriverCall<> ctx_synchronize{"cuCtxSynchronize"};
+  DriverCall<int*, CUdevice_attribute, CUdevice> device_get_attribute{"cuDeviceGetAttribute"};
+  DriverCall<char*, int, CUdevice> device_get_name{"cuDeviceGetName"};
+  DriverCall<CUuuid*, CUdevice> device_get_uuid{"cuDeviceGetUuid_v2", "cuDeviceGetUuid"};
+  DriverCall<int*> driver_get_version{"cuDriverGetVersion"};
+  DriverCall<CUevent*, unsigned> event_create{"cuEventCreate"};
+  DriverCall<CUevent, CUstream> event_record{"cuEventRecord"};
+  DriverCall<float*, CUevent, CUevent> event_elapsed_time{"cuEventElapsedTime_v2", "cuEventElapsedTime"};
+  DriverCall<CUevent> event_query{"cuEventQuery"};
+  DriverCall<CUevent> event_destroy{"cuEventDestroy_v2", "cuEventDestroy"};
+  DriverCall<int*, CUfunction_attribute, CUfunction> func_get_attribute{"cuFuncGetAttribute"};
+  DriverCall<CUfunction, CUfunction_attribute, int> func_set_attribute{"cuFuncSetAttribute"};
+  DriverCall<int*, CUfunction, int, size_t> occupancy{"cuOccupancyMaxActiveBlocksPerMultiprocessor"};
+  DriverCall<const CUlaunchConfig*, CUfunction, void**, void**> launch_ex{"cuLaunchKernelEx"};
+  DriverCall<const CUlaunchConfig*, CUfunction, void**, void**> launch_ex_ptsz{"cuLaunchKernelEx_ptsz"};
+  DriverCall<CUstream, CUstreamCaptureStatus*> stream_is_capturing{"cuStreamIsCapturing"};
   // Null where the driver is too old for them.
-  CUresult (*exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;
-  CUresult (*device_get_count)(int*) = nullptr;
-  CUresult (*func_get_name)(const char**, CUfunction) = nullptr;
-  CUresult (*func_get_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;
-  CUresult (*kernel_get_function)(CUfunction*, CUkernel) = nullptr;
-  CUresult (*graph_child)(CUgraphNode, CUgraph*) = nullptr;
-  CUresult (*graph_destroy)(CUgraph) = nullptr;
-  CUresult (*graph_edges)(CUgraph, CUgraphNode*, CUgraphNode*, size_t*) = nullptr;
-  CUresult (*graph_exec_flags)(CUgraphExec, cuuint64_t*) = nullptr;
-  CUresult (*graph_exec_set)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*) = nullptr;
-  CUresult (*graph_node_attribute)(CUgraphNode, CUlaunchAttributeID, CUlaunchAttributeValue*) = nullptr;
-  CUresult (*graph_node_get)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*) = nullptr;
-  CUresult (*graph_nodes)(CUgraph, CUgraphNode*, size_t*) = nullptr;
-  CUresult (*graph_node_type)(CUgraphNode, CUgraphNodeType*) = nullptr;
-  CUresult (*module_load_data)(CUmodule*, const void*) = nullptr;
-  CUresult (*module_get_function)(CUfunction*, CUmodule, const char*) = nullptr;
-  CUresult (*ctx_resource)(CUcontext, CUdevResource*, CUdevResourceType) = nullptr;
-  CUresult (*green_resource)(CUgreenCtx, CUdevResource*, CUdevResourceType) = nullptr;
-  CUresult (*stream_green)(CUstream, CUgreenCtx*) = nullptr;
-  CUresult (*primary_state)(CUdevice, unsigned*, int*) = nullptr;
-  CUresult (*primary_retain)(CUcontext*, CUdevice) = nullptr;
-  CUresult (*primary_release)(CUdevice) = nullptr;
-  CUresult (*device_resource)(CUdevice, CUdevResource*, CUdevResourceType) = nullptr;
-  CUresult (*split_sms)(CUdevResource*, unsigned*, const CUdevResource*, CUdevResource*, unsigned,
-                        unsigned) = nullptr;
-  CUresult (*describe_resource)(CUdevResourceDesc*, CUdevResource*, unsigned) = nullptr;
-  CUresult (*green_create)(CUgreenCtx*, CUdevResourceDesc, CUdevice, unsigned) = nullptr;
-  CUresult (*green_destroy)(CUgreenCtx) = nullptr;
-  CUresult (*green_stream)(CUstream*, CUgreenCtx, unsigned, int) = nullptr;
-  CUresult (*stream_wait)(CUstream, CUevent, unsigned) = nullptr;
-  CUresult (*stream_synchronize)(CUstream) = nullptr;
-  CUresult (*stream_destroy)(CUstream) = nullptr;
-  CUresult (*max_clusters)(int*, CUfunction, const CUlaunchConfig*) = nullptr;
+  DriverCall<CUstreamCaptureMode*> exchange_capture_mode{"cuThreadExchangeStreamCaptureMode"};
+  DriverCall<int*> device_get_count{"cuDeviceGetCount"};
+  DriverCall<const char**, CUfunction> func_get_name{"cuFuncGetName"};
+  DriverCall<CUfunction, size_t, size_t*, size_t*> func_get_param_info{"cuFuncGetParamInfo"};
+  DriverCall<CUfunction*, CUkernel> kernel_get_function{"cuKernelGetFunction"};
+  DriverCall<CUgraphNode, CUgraph*> graph_child{"cuGraphChildGraphNodeGetGraph"};
+  DriverCall<CUgraph> graph_destroy{"cuGraphDestroy"};
+  DriverCall<CUgraph, CUgraphNode*, CUgraphNode*, size_t*> graph_edges{
+      "cuGraphGetEdges"};  // of CUDA 10; refuses graphs whose edges say more
+  DriverCall<CUgraphExec, cuuint64_t*> graph_exec_flags{"cuGraphExecGetFlags"};
+  DriverCall<CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*> graph_exec_set{
+      "cuGraphExecKernelNodeSetParams_v2"};
+  DriverCall<CUgraphNode, CUlaunchAttributeID, CUlaunchAttributeValue*> graph_node_attribute{
+      "cuGraphKernelNodeGetAttribute"};
+  DriverCall<CUgraphNode, CUDA_KERNEL_NODE_PARAMS*> graph_node_get{"cuGraphKernelNodeGetParams_v2"};
+  DriverCall<CUgraph, CUgraphNode*, size_t*> graph_nodes{"cuGraphGetNodes"};
+  DriverCall<CUgraphNode, CUgraphNodeType*> graph_node_type{"cuGraphNodeGetType"};
+  DriverCall<CUmodule*, const void*> module_load_data{"cuModuleLoadData"};
+  DriverCall<CUfunction*, CUmodule, const char*> module_get_function{"cuModuleGetFunction"};
+  DriverCall<CUcontext, CUdevResource*, CUdevResourceType> ctx_resource{"cuCtxGetDevResource"};
+  DriverCall<CUgreenCtx, CUdevResource*, CUdevResourceType> green_resource{"cuGreenCtxGetDevResource"};
+  DriverCall<CUstream, CUgreenCtx*> stream_green{"cuStreamGetGreenCtx"};
+  DriverCall<CUdevice, unsigned*, int*> primary_state{"cuDevicePrimaryCtxGetState"};
+  DriverCall<CUcontext*, CUdevice> primary_retain{"cuDevicePrimaryCtxRetain"};
+  DriverCall<CUdevice> primary_release{"cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease"};
+  DriverCall<CUdevice, CUdevResource*, CUdevResourceType> device_resource{"cuDeviceGetDevResource"};
+  DriverCall<CUdevResource*, unsigned*, const CUdevResource*, CUdevResource*, unsigned, unsigned> split_sms{
+      "cuDevSmResourceSplitByCount"};
+  DriverCall<CUdevResourceDesc*, CUdevResource*, unsigned> describe_resource{"cuDevResourceGenerateDesc"};
+  DriverCall<CUgreenCtx*, CUdevResourceDesc, CUdevice, unsigned> green_create{"cuGreenCtxCreate"};
+  DriverCall<CUgreenCtx> green_destroy{"cuGreenCtxDestroy"};
+  DriverCall<CUstream*, CUgreenCtx, unsigned, int> green_stream{"cuGreenCtxStreamCreate"};
+  DriverCall<CUstream, CUevent, unsigned> stream_wait{"cuStreamWaitEvent"};
+  DriverCall<CUstream> stream_synchronize{"cuStreamSynchronize"};
+  DriverCall<CUstream> stream_destroy{"cuStreamDestroy_v2", "cuStreamDestroy"};
+  DriverCall<int*, CUfunction, const CUlaunchConfig*> max_clusters{"cuOccupancyMaxActiveClusters"};
 
   /// Whether all that must be there is.
   [[nodiscard]] bool is_complete() const;
