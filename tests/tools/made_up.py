@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,4 +61,11 @@ def write(folder: Path, rows: list[dict[str, Any]]) -> Path:
         writer.writeheader()
         writer.writerows(rows)
     (folder / "env.json").write_text(json.dumps(ENV), encoding="utf-8")
+    return folder
+
+
+def with_cases(folder: Path, change: Callable[[str], str]) -> Path:
+    """The folder, with another text in cases.csv."""
+    path = folder / "cases.csv"
+    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
     return folder

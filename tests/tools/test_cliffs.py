@@ -305,12 +305,6 @@ def test_a_hostile_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert r"a\|b\[red\]" in printed and "&lt;img&gt;" in printed and "<img" not in printed
 
 
-def spoiled(folder: Path, change: Callable[[str], str]) -> Path:
-    path = folder / "cases.csv"
-    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
-    return folder
-
-
 BAD = {
     "is not a number": lambda text: text.replace("1000000000000.0", "fast"),
     "finite number": lambda text: text.replace("1000000000000.0", "inf"),
@@ -326,7 +320,7 @@ BAD = {
 
 @pytest.mark.parametrize("words", BAD)
 def test_bad_files(folder: Path, words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main([str(spoiled(folder, BAD[words]))]) == 4
+    assert command.main([str(made_up.with_cases(folder, BAD[words]))]) == 4
     printed = capsys.readouterr()
     assert words in printed.err and printed.err.count("\n") == 1 and not printed.out
     assert not (folder / "cliffs.csv").exists()
@@ -400,7 +394,7 @@ def test_a_row_that_was_cut_off_is_left_out(folder: Path, capsys: pytest.Capture
     command.main([str(folder)])
     before = (folder / "cliffs.csv").read_text(encoding="utf-8")
     last = (folder / "cases.csv").read_text(encoding="utf-8").splitlines()[-1]
-    assert command.main([str(spoiled(folder, lambda text: text + last[:-20]))]) == 0
+    assert command.main([str(made_up.with_cases(folder, lambda text: text + last[:-20]))]) == 0
     assert "cut off" in capsys.readouterr().err
     assert (folder / "cliffs.csv").read_text(encoding="utf-8") == before
 

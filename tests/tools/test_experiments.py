@@ -13,18 +13,13 @@ pytest.importorskip("pandas")
 import made_up
 import pandas as pd
 import worded
-from occbench_tools import analysis
 from occbench_tools.experiments import barriers, divergence, energy, waves
+from worded import rows_of
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_up.write(tmp_path_factory.mktemp("run"), made_up.cases())
-
-
-def rows_of(folder: Path, experiment: str) -> pd.DataFrame:
-    cases, _ = analysis.read_folder(folder)
-    return analysis.scaled(cases[cases["experiment"] == experiment])
 
 
 def said(rows: pd.DataFrame, experiment: str, env: dict[str, Any] = made_up.ENV) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
-CONTAINERFILE = (ROOT / "Containerfile").read_text()
 
 
 def test_citation_and_changelog_are_of_this_version() -> None:

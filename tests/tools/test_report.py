@@ -152,12 +152,6 @@ def test_names_of_runs_differ(run: Path, tmp_path: Path) -> None:
     assert len(set(names)) == 3
 
 
-def broken(folder: Path, change: Callable[[str], str]) -> Path:
-    path = folder / "cases.csv"
-    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
-    return folder
-
-
 @pytest.mark.parametrize(
     ("change", "code", "words"),
     [
@@ -177,7 +171,9 @@ def test_bad_input(
     code: int,
     words: str,
 ) -> None:
-    assert report.main([str(broken(run, change)), "--output", str(tmp_path / "page.html")]) == code
+    assert (
+        report.main([str(made_up.with_cases(run, change)), "--output", str(tmp_path / "page.html")]) == code
+    )
     said = capsys.readouterr().err
     assert words in said and said.count("\n") == 1
 

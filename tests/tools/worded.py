@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from occbench_tools import command, explain
+from occbench_tools import analysis, command, explain
 from occbench_tools.findings import Sentences
 
 # What the program needs of a row, where a test's has none.
@@ -16,6 +17,12 @@ PLAIN = dict(
     register_route="free", throughput_unit="flop/s", throughput=1e12, warps_per_sm=4,
     occupancy_theoretical=1.0,
 )  # fmt: skip
+
+
+def rows_of(folder: Path, experiment: str) -> pd.DataFrame:
+    """Those of one experiment, scaled as the tools draw them."""
+    cases, _ = analysis.read_folder(folder)
+    return analysis.scaled(cases[cases["experiment"] == experiment])
 
 
 def explain_made_up(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Sentences:
