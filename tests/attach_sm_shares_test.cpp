@@ -2,7 +2,6 @@
 // What times on a part of the SMs say of a kernel.
 #include <gtest/gtest.h>
 
-#include <string>
 #include <vector>
 
 #include "harness/attach/analysis/sm_shares.hpp"

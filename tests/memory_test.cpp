@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <numeric>
-#include <stdexcept>
 #include <string>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include <cuda.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>

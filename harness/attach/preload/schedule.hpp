@@ -3,7 +3,6 @@
 // enough, within a budget. Knows no driver.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 

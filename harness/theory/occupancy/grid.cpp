@@ -2,7 +2,6 @@
 #include "harness/theory/occupancy/grid.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace occbench::theory {
 
