@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
-#include <sstream>
 
 #include "harness/io/csv.hpp"
 #include "harness/io/gzip.hpp"

@@ -1,32 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes cases.csv, samples.csv and env.json of a run folder: one row per case. results/schema.json describes
-// the columns; a test compares.
+// Writes cases.csv, samples.csv and env.json of a run folder: one row per case.
 #pragma once
 
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/io/files.hpp"
 #include "harness/measure/result.hpp"
+#include "harness/record/rows.hpp"
 
 namespace occbench {
-
-constexpr int schema_version = 7;
-
-std::vector<std::string> case_columns();
-std::vector<std::string> case_fields(const CaseResult& result);
-/// The number in one column of a case's row; 0 where the cell is empty or text. Throws
-/// std::logic_error on a name that is no column's.
-double case_number(const CaseResult& result, std::string_view column);
-std::vector<std::string> sample_columns();
-std::vector<std::string> sample_fields(const SampleRow& row);
 
 /// A run folder being written. Samples are written as they are taken, and a row as soon as its case is done:
 /// a crash loses at most a sample, and a power cut those of a few seconds.
