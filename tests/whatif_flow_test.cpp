@@ -3,7 +3,6 @@
 // model.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <string>
 
 #include "harness/whatif/ask.hpp"

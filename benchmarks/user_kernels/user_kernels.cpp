@@ -3,7 +3,6 @@
 #include "benchmarks/user_kernels/user_kernels.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>

@@ -5,7 +5,6 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 #include "harness/measure/case_progress.hpp"

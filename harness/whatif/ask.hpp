@@ -3,8 +3,6 @@
 // measured time.
 #pragma once
 
-#include <cstddef>
-#include <string>
 #include <vector>
 
 #include "harness/theory/occupancy/catalogue.hpp"

@@ -14,7 +14,6 @@
 #include "benchmarks/commands/calc/calc.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/csv.hpp"
-#include "harness/io/lines.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace occbench;
