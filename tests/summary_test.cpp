@@ -322,8 +322,6 @@ TEST(Words, FiguresHaveTheDigitsThatMeanSomething) {
   EXPECT_EQ(format_throughput(412.4e9, Ceiling::issue), "412 G operations/s");
   EXPECT_EQ(count_of(1, "case"), "1 case");
   EXPECT_EQ(count_of(2394, "case"), "2,394 cases");
-  EXPECT_EQ(step_of("registers_per_thread", 31, 33), "31 -> 33 registers");
-  EXPECT_EQ(step_of("a_dial", 1, 1.0076), "1 -> 1.008 a dial");
 }
 
 TEST(Words, WrapsAtBlanksAndCutsWhatIsLeft) {

@@ -30,6 +30,12 @@ using Value = std::variant<std::monostate, bool, std::int64_t, double, std::stri
 /// A number that JSON has as text.
 [[nodiscard]] Value digits(std::integral auto number) { return std::to_string(number); }
 
+/// An integer that may not be known.
+template <class T>
+[[nodiscard]] Value or_unknown(const std::optional<T>& value) {
+  return value ? Value(static_cast<std::int64_t>(*value)) : Value();
+}
+
 template <class Row>
 struct Column {
   const char* name;  ///< in CSV and JSON; nullptr: in the table for people alone

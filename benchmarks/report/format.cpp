@@ -76,33 +76,6 @@ std::string_view rate_under(Ceiling ceiling) {
   return "throughput";
 }
 
-std::string step_of(const std::string& dial, double from, double to) {
-  struct Words {
-    std::string_view dial;
-    std::string_view before;
-    std::string_view after;
-  };
-  static constexpr Words known[] = {
-      {"registers_per_thread", "", " registers"},
-      {"block_size", "", " threads per block"},
-      {"warps_per_sm", "", " warps/SM"},
-      {"dynamic_smem_bytes", "", " B of shared memory"},
-      {"working_set_bytes", "a working set of ", " B"},
-      {"bytes_in_flight", "", " B in flight"},
-      {"carveout_percent", "carve-out ", " %"},
-      {"cluster_size", "", " blocks per cluster"},
-  };
-  const auto number = [&](double value) {
-    return value == std::round(value) ? commands::grouped(std::llround(value)) : text("%.4g", value);
-  };
-  const std::string step = number(from) + " -> " + number(to);
-  for (const Words& words : known)
-    if (words.dial == dial) return std::string(words.before) + step + std::string(words.after);
-  std::string name = dial;
-  std::ranges::replace(name, '_', ' ');
-  return step + " " + name;
-}
-
 std::string count_of(std::size_t number, const std::string& noun) {
   return commands::grouped(number) + " " + noun + (number == 1 ? "" : "s");
 }

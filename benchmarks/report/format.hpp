@@ -30,9 +30,6 @@ std::string format_throughput(double per_second, Ceiling ceiling);
 /// The rate that a ceiling bounds: "DRAM bandwidth", "FP32 throughput".
 std::string_view rate_under(Ceiling ceiling);
 
-/// A step along an experiment's dial: "31 -> 33 registers".
-std::string step_of(const std::string& dial, double from, double to);
-
 /// "1 case", "2,394 cases".
 std::string count_of(std::size_t number, const std::string& noun);
 

@@ -6,6 +6,7 @@
 
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"
+#include "harness/io/joined.hpp"
 #include "harness/io/json.hpp"
 #include "harness/theory/hardware.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"
@@ -96,12 +97,6 @@ void widen(const Json& entry, std::string_view unit, double value, double& low, 
   const double by = is_others ? other_gpu : lone_source;
   low = std::min(low > 0 ? low : value, value * (1 - by));
   high = std::max(high, value * (1 + by));
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 ParameterFile built_in(const ParameterText& file) {

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "harness/binary/ncu_table.hpp"
+#include "harness/io/joined.hpp"
 
 namespace occbench::whatif {
 namespace {
@@ -145,11 +146,9 @@ std::vector<Profile> read_profiles(const std::string& text) {
 std::span<const std::string_view> metrics() { return metric_names; }
 
 std::string ncu_command() {
-  std::string names;
-  for (const std::string_view name : metric_names) names += (names.empty() ? "" : ",") + std::string(name);
   return "ncu --clock-control none --print-kernel-base mangled --print-metric-instances details --csv "
          "--page raw --print-units base --metrics " +
-         names + " --log-file report.csv -k NAME -c 1 APP";
+         joined(metric_names, ",") + " --log-file report.csv -k NAME -c 1 APP";
 }
 
 }  // namespace occbench::whatif

@@ -176,11 +176,7 @@ void add_calc_options(CLI::App& command, int& exit_code, DeviceResolver resolve)
   add_query_options(command, *options);
   add_prediction_options(command, *options);
   command.callback([options, &exit_code, resolve = std::move(resolve)] {
-    try {
-      if (!run(*options, resolve, std::cout)) exit_code = static_cast<int>(Exit::some_case_failed);
-    } catch (const std::invalid_argument& error) {
-      throw UserError(Exit::usage, error.what());
-    }
+    if (!run(*options, resolve, std::cout)) exit_code = static_cast<int>(Exit::some_case_failed);
   });
 }
 

@@ -48,11 +48,7 @@ std::vector<AnswerColumn> make_answer_columns() {
       {{"limiters", [](Row r) { return Value(theory::to_string(r.answer.occupancy.limiters)); }},
        Part::answer},
       {{"status", [](Row r) { return Value(r.answer.status); }}, Part::answer},
-      {{"active_clusters",
-        [](Row r) {
-          return r.answer.active_clusters ? Value(std::int64_t{*r.answer.active_clusters}) : Value();
-        }},
-       Part::json},
+      {{"active_clusters", [](Row r) { return or_unknown(r.answer.active_clusters); }}, Part::json},
       {{"waves", [](Row r) { return r.answer.grid ? Value(r.answer.grid->waves) : Value(); }}, Part::grid},
       {{"idle_sms",
         [](Row r) { return r.answer.grid ? Value(std::int64_t{r.answer.grid->idle_sms}) : Value(); }},

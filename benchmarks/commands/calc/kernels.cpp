@@ -14,6 +14,7 @@
 #include "benchmarks/report/table.hpp"
 #include "harness/binary/rounded_smem.hpp"
 #include "harness/io/check.hpp"
+#include "harness/io/joined.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"
 
 namespace occbench::commands {
@@ -25,12 +26,12 @@ constexpr std::size_t names_listed = 3, sizes_listed = 6;
 struct KernelRow {
   std::string form;  ///< what the file was taken for
   binary::KernelUse use;
-  const CalcDevice* device;
-  Query query;
-  Answer answer;
-  std::vector<Ranked> ranked;  ///< of `--block-size all`
-  double underfilled_us = 0;   ///< time in launches of less than a wave
-  double few_blocks_us = 0;    ///< time in launches with fewer blocks than SMs
+  const CalcDevice* device = nullptr;
+  Query query{};
+  Answer answer{};
+  std::vector<Ranked> ranked{};  ///< of `--block-size all`
+  double underfilled_us = 0;     ///< time in launches of less than a wave
+  double few_blocks_us = 0;      ///< time in launches with fewer blocks than SMs
 
   [[nodiscard]] bool has_run() const { return use.launches > 0; }
   [[nodiscard]] bool is_timed() const { return use.time_us > 0; }
@@ -107,74 +108,65 @@ std::string highest_occupancy(const std::vector<Ranked>& ranked) {
 
 std::string name_of(const KernelRow& row) { return printable(binary::short_name(row.use.name, name_room)); }
 
-template <class T>
-Value or_unknown(const std::optional<T>& value) {
-  return value ? Value(static_cast<std::int64_t>(*value)) : Value();
-}
-
 using Rows = std::span<const KernelRow>;
+bool any(Rows rows, bool (*holds)(const KernelRow&)) { return std::ranges::any_of(rows, holds); }
 bool have_run(Rows rows) { return std::ranges::any_of(rows, &KernelRow::has_run); }
 bool are_ranked(Rows rows) { return rows.front().is_ranked(); }
 bool are_not_ranked(Rows rows) { return !are_ranked(rows); }
 
 /// Before the columns of the answer.
 constexpr Column<KernelRow> kernel_columns[] = {
-    {"kernel", [](const KernelRow& r) { return Value(printable(binary::demangled(r.use.name))); }, "kernel",
+    {"kernel", [](const auto& r) { return Value(printable(binary::demangled(r.use.name))); }, "kernel",
      name_of},
-    {"form", [](const KernelRow& r) { return Value(r.form); }},
-    {nullptr, nullptr, "device", [](const KernelRow& r) { return r.device->facts.name; },
+    {"form", [](const auto& r) { return Value(r.form); }},
+    {nullptr, nullptr, "device", [](const auto& r) { return r.device->facts.name; },
      [](Rows rows) {
        return std::ranges::any_of(
-           rows, [&](const KernelRow& r) { return r.device->facts.name != rows[0].device->facts.name; });
+           rows, [&](const auto& r) { return r.device->facts.name != rows[0].device->facts.name; });
      }},
-    {"launches", [](const KernelRow& r) { return r.has_run() ? Value(r.use.launches) : Value(); }, "launches",
-     [](const KernelRow& r) { return grouped(r.use.launches); }, have_run},
-    {"time_us", [](const KernelRow& r) { return r.is_timed() ? Value(r.use.time_us) : Value(); }, "time us",
-     [](const KernelRow& r) { return r.is_timed() ? significant(r.use.time_us) : "-"; },
+    {"launches", [](const auto& r) { return r.has_run() ? Value(r.use.launches) : Value(); }, "launches",
+     [](const auto& r) { return grouped(r.use.launches); }, have_run},
+    {"time_us", [](const auto& r) { return r.is_timed() ? Value(r.use.time_us) : Value(); }, "time us",
+     [](const auto& r) { return r.is_timed() ? significant(r.use.time_us) : "-"; },
      [](Rows rows) { return std::ranges::any_of(rows, &KernelRow::is_timed); }},
-    {"stack_bytes", [](const KernelRow& r) { return or_unknown(r.use.stack_bytes); }},
-    {nullptr, nullptr, "threads", [](const KernelRow& r) { return grouped(r.query.footprint.block_size); },
+    {"stack_bytes", [](const auto& r) { return or_unknown(r.use.stack_bytes); }},
+    {nullptr, nullptr, "threads", [](const auto& r) { return grouped(r.query.footprint.block_size); },
      are_not_ranked},
     {nullptr, nullptr, "registers",
-     [](const KernelRow& r) { return grouped(r.query.footprint.registers_per_thread); }},
+     [](const auto& r) { return grouped(r.query.footprint.registers_per_thread); }},
     {nullptr, nullptr, "shared B",
-     [](const KernelRow& r) {
+     [](const auto& r) {
        return grouped(r.query.footprint.static_smem_bytes + r.query.footprint.dynamic_smem_bytes);
      }},
-    {"spill_bytes", [](const KernelRow& r) { return or_unknown(r.use.spill_bytes); }, "spilled B",
-     [](const KernelRow& r) { return r.use.spill_bytes ? grouped(*r.use.spill_bytes) : "-"; },
-     [](Rows rows) {
-       return std::ranges::any_of(rows, [](const KernelRow& r) { return r.use.spill_bytes.has_value(); });
-     }},
-    {nullptr, nullptr, "highest occupancy", [](const KernelRow& r) { return highest_occupancy(r.ranked); },
+    {"spill_bytes", [](const auto& r) { return or_unknown(r.use.spill_bytes); }, "spilled B",
+     [](const auto& r) { return r.use.spill_bytes ? grouped(*r.use.spill_bytes) : "-"; },
+     [](Rows rows) { return any(rows, [](const auto& r) { return r.use.spill_bytes.has_value(); }); }},
+    {nullptr, nullptr, "highest occupancy", [](const auto& r) { return highest_occupancy(r.ranked); },
      are_ranked},
     {nullptr, nullptr, "the API's pick",
-     [](const KernelRow& r) {
+     [](const auto& r) {
        const auto pick = api_pick(*r.device, r.query);
        return pick ? grouped(*pick) : "none";
      },
      are_ranked},
-    {nullptr, nullptr, "occupancy", [](const KernelRow& r) { return percent(r.answer.occupancy.fraction); },
+    {nullptr, nullptr, "occupancy", [](const auto& r) { return percent(r.answer.occupancy.fraction); },
      are_not_ranked},
     {nullptr, nullptr, "limited by",
-     [](const KernelRow& r) {
+     [](const auto& r) {
        return r.answer.launches() ? theory::to_string(r.answer.occupancy.limiters) : "cannot launch";
      },
      are_not_ranked},
     {nullptr, nullptr, "waves",
-     [](const KernelRow& r) { return r.answer.grid ? significant(r.answer.grid->waves) : "-"; },
-     [](Rows rows) {
-       return std::ranges::any_of(rows, [](const KernelRow& r) { return r.answer.grid.has_value(); });
-     }},
+     [](const auto& r) { return r.answer.grid ? significant(r.answer.grid->waves) : "-"; },
+     [](Rows rows) { return any(rows, [](const auto& r) { return r.answer.grid.has_value(); }); }},
     {nullptr, nullptr, "idle SMs",
-     [](const KernelRow& r) { return r.answer.grid ? grouped(r.answer.grid->idle_sms) : "-"; },
+     [](const auto& r) { return r.answer.grid ? grouped(r.answer.grid->idle_sms) : "-"; },
      [](Rows rows) {
-       return std::ranges::any_of(
-           rows, [](const KernelRow& r) { return r.answer.grid && r.answer.grid->idle_sms > 0; });
+       return any(rows, [](const auto& r) { return r.answer.grid && r.answer.grid->idle_sms > 0; });
      }},
-    {nullptr, nullptr, "gains with", [](const KernelRow& r) { return next_cliff(r, &theory::Cliffs::gains); },
+    {nullptr, nullptr, "gains with", [](const auto& r) { return next_cliff(r, &theory::Cliffs::gains); },
      are_not_ranked},
-    {nullptr, nullptr, "loses with", [](const KernelRow& r) { return next_cliff(r, &theory::Cliffs::loses); },
+    {nullptr, nullptr, "loses with", [](const auto& r) { return next_cliff(r, &theory::Cliffs::loses); },
      are_not_ranked},
 };
 
@@ -224,10 +216,8 @@ void print_statuses(std::ostream& out, const std::vector<KernelRow>& rows) {
 void print_kernel_table(std::ostream& out, const std::string& source, const std::vector<KernelRow>& rows) {
   std::set<std::string> devices;
   for (const KernelRow& row : rows) devices.insert(row.device->facts.name);
-  std::string title =
-      source + ": " + std::to_string(rows.size()) + (rows.size() == 1 ? " kernel" : " kernels");
-  for (const std::string& name : devices) title += (name == *devices.begin() ? ", on " : ", ") + name;
-  print_wrapped(out, title);
+  print_wrapped(out, source + ": " + std::to_string(rows.size()) +
+                         (rows.size() == 1 ? " kernel" : " kernels") + ", on " + joined(devices));
   out << '\n';
   print_aligned(out, table_of(kernel_columns, rows));
   print_statuses(out, rows);
@@ -324,60 +314,66 @@ void print_left_out(const binary::KernelUses& uses, const std::map<std::string, 
   for (const binary::Refused& refused : uses.refused) print(explanation(refused));
 }
 
+using DevicesByName = std::map<std::pair<std::string, int>, CalcDevice>;  // and by SMs
+
+/// That of --device, or else the one that the file says; each is resolved once. Throws std::invalid_argument
+/// on an unknown one.
+const CalcDevice& device_of(const binary::KernelUse& use, const CalcOptions& options,
+                            const DeviceResolver& resolve, DevicesByName& devices) {
+  const bool is_given = !options.device.empty();
+  const std::string word = is_given || (use.cc.empty() && use.device_name.empty()) ? options.device
+                           : use.cc.empty()                                        ? use.device_name
+                                                                                   : "cc" + use.cc;
+  const int sms = is_given ? 0 : use.sm_count.value_or(0);
+  auto entry = devices.find({word, sms});
+  if (entry == devices.end()) {
+    entry = devices.emplace(std::pair(word, sms), resolve(word)).first;
+    if (sms > 0) entry->second.facts.sm.sm_count = sms;
+  }
+  return entry->second;
+}
+
+/// Answers a row that has its kernel and its device.
+void answer_row(KernelRow& row, bool has_run, const std::string& source, const CalcOptions& options) {
+  if (row.use.may_hold_reserved_smem && row.device->facts.sm.cc_major >= 9)
+    row.use.static_smem_bytes -= binary::reserved_smem_bytes;
+  row.query = query_of(row.use, has_run, source, options);
+  const bool is_smem_given = !options.texts[2].empty() || !options.texts[3].empty();
+  const std::string rounding =
+      is_smem_given ? "" : binary::resolve_rounded_smem(row.device->facts.sm, row.use, row.query);
+  if (options.texts[0] == all_block_sizes)
+    row.ranked = rank_block_sizes(*row.device, row.query);
+  else
+    row.answer = answer(*row.device, row.query);
+  if (row.answer.launches()) row.answer.status += link_remark(row.use);
+  if (!rounding.empty()) row.answer.status += "; " + rounding;
+  count_underfilled(row);
+}
+
 }  // namespace
 
 bool run_kernels(const binary::KernelUses& uses, const std::string& source, std::ostream& out,
                  const CalcOptions& options, const DeviceResolver& resolve) {
-  std::map<std::pair<std::string, int>, CalcDevice> devices;  // by name and SMs
-  std::map<std::string, std::size_t> unknown;                 // kernels by architecture
-  const auto device_of = [&](const binary::KernelUse& use) -> const CalcDevice* {
-    const bool is_given = !options.device.empty();
-    const std::string word = is_given || (use.cc.empty() && use.device_name.empty()) ? options.device
-                             : use.cc.empty()                                        ? use.device_name
-                                                                                     : "cc" + use.cc;
-    const int sms = is_given ? 0 : use.sm_count.value_or(0);
-    auto entry = devices.find({word, sms});
-    if (entry == devices.end()) {
-      entry = devices.emplace(std::pair(word, sms), resolve(word)).first;
-      if (sms > 0) entry->second.facts.sm.sm_count = sms;
-    }
-    return &entry->second;
-  };
+  DevicesByName devices;
+  std::map<std::string, std::size_t> unknown;  // kernels by architecture
   std::string cc;
   if (!options.device.empty()) {
-    const theory::SmLimits& sm = device_of({})->facts.sm;
+    const theory::SmLimits& sm = device_of({}, options, resolve, devices).facts.sm;
     cc = std::to_string(sm.cc_major) + "." + std::to_string(sm.cc_minor);
   }
   std::vector<KernelRow> rows;
   std::vector<binary::KernelUse> kernels;
   if (!uses.kernels.empty()) kernels = select_kernels(uses, source, options, cc);
   for (binary::KernelUse& use : kernels) {
-    KernelRow row{.form = uses.source,
-                  .use = std::move(use),
-                  .device = nullptr,
-                  .query = {},
-                  .answer = {},
-                  .ranked = {}};
+    KernelRow row{.form = uses.source, .use = std::move(use)};
     try {
-      row.device = device_of(row.use);
+      row.device = &device_of(row.use, options, resolve, devices);
     } catch (const std::invalid_argument&) {
       if (!options.device.empty() || row.use.cc.empty()) throw;
       ++unknown[row.use.cc];
       continue;
     }
-    if (row.use.may_hold_reserved_smem && row.device->facts.sm.cc_major >= 9)
-      row.use.static_smem_bytes -= binary::reserved_smem_bytes;
-    row.query = query_of(row.use, uses.has_run, source, options);
-    const bool is_smem_given = !options.texts[2].empty() || !options.texts[3].empty();
-    const std::string rounding =
-        is_smem_given ? "" : binary::resolve_rounded_smem(row.device->facts.sm, row.use, row.query);
-    if (options.texts[0] == all_block_sizes)
-      row.ranked = rank_block_sizes(*row.device, row.query);
-    else
-      row.answer = answer(*row.device, row.query);
-    if (row.answer.launches()) row.answer.status += link_remark(row.use);
-    if (!rounding.empty()) row.answer.status += "; " + rounding;
-    count_underfilled(row);
+    answer_row(row, uses.has_run, source, options);
     rows.push_back(std::move(row));
   }
   print_left_out(uses, unknown, source);

@@ -10,17 +10,13 @@
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "harness/io/check.hpp"
+#include "harness/io/joined.hpp"
 
 namespace occbench::commands {
 namespace {
 
 using Row = const Inspected&;
 using Rows = std::span<const Inspected>;
-
-template <typename T>
-Value or_unknown(const std::optional<T>& value) {
-  return value ? Value(static_cast<std::int64_t>(*value)) : Value();
-}
 
 template <typename T>
 std::string grouped_or_unknown(const std::optional<T>& value) {
@@ -206,9 +202,7 @@ const InspectColumn& inspect_column(const std::string& name) {
   if (const auto* exact = find([&](std::string_view own) { return own == name; })) return *exact;
   if (const auto* only = find([&](std::string_view own) { return !name.empty() && own.starts_with(name); }))
     return *only;
-  std::string known;
-  for (const std::string& own : csv_header(columns)) known += (known.empty() ? "" : ", ") + own;
-  throw UserError(Exit::usage, "no column '" + name + "'; there are " + known);
+  throw UserError(Exit::usage, "no column '" + name + "'; there are " + joined(csv_header(columns)));
 }
 
 }  // namespace occbench::commands

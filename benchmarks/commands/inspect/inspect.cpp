@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <sstream>
-#include <utility>
 
 #include "benchmarks/commands/cards.hpp"
 #include "benchmarks/commands/external.hpp"
@@ -23,6 +22,7 @@
 #include "benchmarks/report/table.hpp"
 #include "harness/binary/binaries.hpp"
 #include "harness/io/check.hpp"
+#include "harness/io/joined.hpp"
 
 namespace occbench::commands {
 namespace {
@@ -37,12 +37,6 @@ struct InspectOptions {
   std::optional<std::string> lines, price;
   std::string format = "table";
 };
-
-std::string joined(const std::set<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 /// What is compared or listed: files, their selected kernels, and a row for each.
 struct Side {
@@ -316,12 +310,8 @@ void define_inspect(CLI::App& command, Invocation& invocation) {
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "markdown", "csv", "json", "sarif"}));
   command.callback([o, &invocation] {
-    try {
-      if (o->lines) o->kernel = *o->lines;
-      invocation.exit_code = static_cast<int>(run(*o, std::cout));
-    } catch (const std::invalid_argument& error) {
-      throw UserError(Exit::usage, error.what());
-    }
+    if (o->lines) o->kernel = *o->lines;
+    invocation.exit_code = static_cast<int>(run(*o, std::cout));
   });
 }
 

@@ -293,11 +293,7 @@ void define_whatif(CLI::App& command, Invocation& invocation) {
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "markdown", "csv", "json"}));
   command.callback([o, &invocation] {
-    try {
-      if (!run(*o, std::cout)) invocation.exit_code = static_cast<int>(Exit::some_case_failed);
-    } catch (const std::invalid_argument& error) {
-      throw UserError(Exit::usage, error.what());
-    }
+    if (!run(*o, std::cout)) invocation.exit_code = static_cast<int>(Exit::some_case_failed);
   });
 }
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "benchmarks/report/findings/steps.hpp"
 #include "benchmarks/report/findings/sweeps.hpp"
 #include "benchmarks/report/format.hpp"
+#include "harness/io/joined.hpp"
 #include "harness/statistics/significance.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"
@@ -28,12 +28,6 @@ constexpr double no_interval = std::numeric_limits<double>::quiet_NaN();
 constexpr double process_deviation = 0.0006;
 constexpr double normal_95 = 1.96;
 constexpr double high_percent = 90;  // of a ceiling, which then explains that nothing is lost
-
-std::string joined(const std::vector<std::string>& words, const char* between) {
-  std::string all;
-  for (const std::string& one : words) all += (all.empty() ? "" : between) + one;
-  return all;
-}
 
 std::string cause_of(const std::string& limiter) {
   static const std::map<std::string, std::string, std::less<>> causes{{"registers", "register unit"},
@@ -333,7 +327,7 @@ class Finder {
       if (const double a = number(at.a, name), b = number(at.b, name);
           name != at.sweep.dial && name != "grid_size" && a != b && !std::isnan(a) && !std::isnan(b))
         also.push_back(name + text(" %g -> %g", a, b));
-    cliff.note = "beyond the trend on both sides" + (also.empty() ? "" : "; also " + joined(also, ", "));
+    cliff.note = "beyond the trend on both sides" + (also.empty() ? "" : "; also " + joined(also));
     return cliff;
   }
 
