@@ -19,7 +19,7 @@ from occbench_tools.caps.roles import MOST_SPLITS, Requests, chosen_splits, pool
 from occbench_tools.command import Refused
 from occbench_tools.programs import run_program
 from pages import built
-from test_caps import SOURCE, answers, needs_nvcc
+from test_caps_compilers import SOURCE, answers, needs_nvcc
 
 needs_tools = pytest.mark.skipif(
     not (built() and shutil.which("nvcc") and any((f / "nvdisasm").exists() for f in sass.tool_folders())),
