@@ -17,13 +17,13 @@ pytest.importorskip("pandas")
 import described
 import made_up
 import occbench_tools.findings
-import pandas as pd
 import worded
 from occbench_docs.committed import committed_runs
 from occbench_tools import NEWEST as NEWEST_SCHEMA
 from occbench_tools import READ, analysis, command, explain
 from occbench_tools.escape import markdown
 from occbench_tools.findings import Sentences, ask, of_json
+from worded import rows_of
 
 NAMES = sorted(made_up.ENV["experiments"])
 TOO_FEW = "Not enough points for a finding"
@@ -36,11 +36,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # What a folder that many tests share says, worked out once.
 said_once = functools.cache(explain.sentences_of)
-
-
-def rows_of(folder: Path, experiment: str) -> pd.DataFrame:
-    cases, _ = analysis.read_folder(folder)
-    return analysis.scaled(cases[cases["experiment"] == experiment])
 
 
 def test_sentences_of_a_folder(run: Path) -> None:

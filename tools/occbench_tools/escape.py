@@ -141,6 +141,11 @@ def as_json(value: object) -> str:
     return json.dumps(value, indent=1, allow_nan=False).replace("\x7f", "\\u007f") + "\n"
 
 
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """A table's rows for as_json(); absent numbers are None."""
+    return json.loads(table.to_json(orient="records", double_precision=15))
+
+
 def file_name(name: str) -> str:
     """For a file of that name in a folder of ours: one part of a path, whatever the name says."""
     return urllib.parse.quote(name, safe=" +=,@")

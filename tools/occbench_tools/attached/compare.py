@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -27,7 +26,7 @@ from occbench_tools.compare.comparison import names_of
 from occbench_tools.compare.environment import DIFFERENT, SAME_DEVICE, device_relation
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
 from occbench_tools.escape import as_json as json_text
-from occbench_tools.escape import csv
+from occbench_tools.escape import csv, records
 from occbench_tools.lines import reason
 from occbench_tools.screen import LINES, aligned, columns, elided, painted, wrapped
 
@@ -198,9 +197,6 @@ def named(changes: Changes) -> list[tuple[str, Attached]]:
 
 def as_json(changes: Changes) -> str:
     """All tables; absent numbers are null."""
-
-    def records(table: pd.DataFrame) -> list[dict]:
-        return json.loads(table.to_json(orient="records", double_precision=15))
 
     told = together(changes)
     names = ("change", "change_low", "change_high", "share")

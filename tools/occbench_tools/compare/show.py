@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import io
-import json
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -16,7 +15,7 @@ from occbench_tools.compare import opening
 from occbench_tools.compare.comparison import Comparison
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
 from occbench_tools.escape import as_json as json_text
-from occbench_tools.escape import csv, html, printable
+from occbench_tools.escape import csv, html, printable, records
 from occbench_tools.escape import markdown as plain
 
 MOST = {SLOWER: 20, FASTER: 20, AMBIGUOUS: 10}  # lines of the table of cases, unless all are asked for
@@ -263,9 +262,6 @@ def labelled(one: Comparison) -> pd.DataFrame:
 
 def as_json(all_of_them: list[Comparison], cards: tuple[pd.DataFrame, list[str]] | None) -> str:
     """All tables; absent numbers are null."""
-
-    def records(table: pd.DataFrame) -> list[dict]:
-        return json.loads(table.to_json(orient="records", double_precision=15))
 
     found = [
         dict(
