@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <sstream>
 
 #include "benchmarks/framework/sweep.hpp"
 #include "harness/device/machine_code.hpp"

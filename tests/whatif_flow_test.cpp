@@ -3,6 +3,7 @@
 // model.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "harness/whatif/ask.hpp"

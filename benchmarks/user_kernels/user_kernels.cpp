@@ -3,6 +3,7 @@
 #include "benchmarks/user_kernels/user_kernels.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>

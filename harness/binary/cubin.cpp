@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <limits>

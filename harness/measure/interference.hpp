@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "harness/measure/case_progress.hpp"

@@ -3,6 +3,8 @@
 // measured time.
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <vector>
 
 #include "harness/theory/occupancy/catalogue.hpp"

@@ -6,11 +6,13 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
+#include <string>
 
 #include "harness/attach/preload/cupti.hpp"
 #include "tests/fake_driver/fake_sampling.hpp"

@@ -14,6 +14,7 @@
 #include "benchmarks/commands/calc/calc.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/csv.hpp"
+#include "harness/io/lines.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace occbench;

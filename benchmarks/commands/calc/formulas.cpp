@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/calc/formulas.hpp"
 
+#include <algorithm>
+
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "benchmarks/report/curves.hpp"
 #include "harness/io/check.hpp"
