@@ -2,6 +2,7 @@
 // What times on a part of the SMs say of a kernel.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "harness/attach/analysis/sm_shares.hpp"

@@ -2,6 +2,7 @@
 // Judges a kernel by the times of its arms: whether it needs its occupancy, and what more would gain.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

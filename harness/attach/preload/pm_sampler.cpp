@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/attach/preload/pm_sampler.hpp"
 
+#include <cstring>
 #include <exception>
 #include <limits>
 #include <stdexcept>

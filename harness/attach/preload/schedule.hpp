@@ -3,6 +3,7 @@
 // enough, within a budget. Knows no driver.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 

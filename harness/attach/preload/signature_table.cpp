@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/attach/preload/signature_table.hpp"
 
+#include <string>
 #include <utility>
 #include <vector>
 

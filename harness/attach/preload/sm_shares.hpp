@@ -3,6 +3,7 @@
 // a stream of such a context; an event before it and one after it keep its place in the program's stream.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

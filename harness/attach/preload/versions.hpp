@@ -2,6 +2,7 @@
 // Kernels compiled again with a cap on their registers, from PTX that the program holds or hands the driver.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <string>

@@ -2,6 +2,7 @@
 #include "harness/theory/occupancy/grid.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace occbench::theory {
 
