@@ -75,8 +75,9 @@ class OnDevice(unittest.TestCase):
                         ("tensor_bound", "sm_verdict", "SM-bound"),
                         ("in_updated_graph", "verdict", "saturated"),
                     ):
-                        of = [r for r in found if f"{kernel}(" in r["kernel"] and r["launches"] != r["captured"]]
-                        self.assertEqual({r[column] for r in of}, {verdict}, kernel)
+                        of = [row for row in found if f"{kernel}(" in row["kernel"]]
+                        judged = {row[column] for row in of if row["launches"] != row["captured"]}
+                        self.assertEqual(judged, {verdict}, kernel)
 
     def test_planted_graph(self) -> None:
         run = partial(self.planted, "4000 graph")

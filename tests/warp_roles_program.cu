@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of the experiment warp_roles as a program, for `occbench caps --roles --run`: prints its time and
-// a sum of its output, which no split may change.
+// The kernel of the experiment warp_roles as a program, for `occbench caps --roles --run`: prints its time
+// and a sum of its output, which no split may change.
 #include <cstdio>
 
 #include "kernels/mechanisms/tensor_core/wgmma_ring.cuh"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Translation units that show of every header that it compiles alone, as few as can be.
 
-The first header of a .cpp file has shown it where that file is compiled by itself, as in preset asan. The others
-stand in units of their own. After headers that a header includes by itself, it compiles if and only if it compiles alone. So one unit can
-include a whole chain, each link of which includes those before it. The least number of chains that cover all
-headers is their number less a maximum matching of header to included header (Dilworth; Fulkerson 1956).
+The first header of a .cpp file has shown it where that file is compiled by itself, as in preset asan. The
+others stand in units of their own. After headers that a header includes by itself, it compiles if and only if
+it compiles alone. So one unit can include a whole chain, each link of which includes those before it. The
+least number of chains that cover all headers is their number less a maximum matching of header to included
+header (Dilworth; Fulkerson 1956).
 
 usage: chains.py ROOT FOLDER: writes FOLDER/N.cpp and FOLDER/N.cu, and prints their paths, separated by ';'.
 """

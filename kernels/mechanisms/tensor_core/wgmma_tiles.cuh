@@ -171,7 +171,7 @@ struct Form {
   std::vector<double> loop_trips = {};
   std::function<int(int)> working_warps = {};  ///< see Flow
   int promised_threads = 0;
-  int consumer_registers = 0;  ///< that setmaxnreg gives a consumer's thread: spills are expected
+  int consumer_registers = 0;         ///< that setmaxnreg gives a consumer's thread: spills are expected
   std::int64_t check_iterations = 0;  ///< odd, so that the signs cannot cancel
   std::size_t smem_bytes = 0;
   std::function<std::vector<double>(int iterations)> reference = nullptr;
