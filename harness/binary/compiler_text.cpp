@@ -181,40 +181,72 @@ void NvlinkText::read(const std::string& line) {
   }
 }
 
-void ResourceUsage::read(const std::string& line) {
-  static const RE2 architecture(R"(^\s*arch = (sm_\w+))");
-  static const RE2 options(R"(^\s*ptxasOptions = .*--compile-only)");
-  static const RE2 function(R"(^\s*Function (.+):\s*$)", any_bytes);
-  static const RE2 cut_function(R"(^\s*Function (\S+)$)", any_bytes);
+/// A second code of one kind for the same architecture belongs to another fatbin: an archive's next object,
+/// or a program's.
+void ResourceUsage::begin_code(const std::string& architecture) {
+  cc_ = cc_of(architecture);
+  has_function_registers_ = false;
+  if (code_kind_.empty() || codes_.insert(code_kind_ + ' ' + architecture).second) return;
+  codes_ = {code_kind_ + ' ' + architecture};
+  first_ = kernels_.size();
+  is_relocatable_ = false;
+}
+
+/// nvlink adds the reserved bytes, so they are not in these kernels.
+void ResourceUsage::set_relocatable() {
+  is_relocatable_ = true;
+  for (std::size_t i = first_; i < kernels_.size(); ++i) {
+    kernels_[i].is_linked = false;
+    kernels_[i].may_hold_reserved_smem = false;
+  }
+}
+
+void ResourceUsage::read_usage(const std::string& line) {
   static const RE2 usage(R"(^\s*REG:(\d+) STACK:(\w+) SHARED:(\d+) )");  // LOCAL follows
   static const RE2 whole_usage(R"( SAMPLER:\d+\s*$)");
   static const RE2 bank(R"( CONSTANT\[0\]:(\d+))");
-  std::string text;
   std::string stack;  // "UNKNOWN" of a recursion
   int registers = 0;
   std::size_t smem = 0;
   std::size_t bank_bytes = 0;
+  if (name_.empty() || !RE2::PartialMatch(line, usage, &registers, &stack, &smem)) return;
+  KernelUse kernel{.name = name_, .cc = cc_, .registers_per_thread = registers};
+  if (stack.find_first_not_of("0123456789") == std::string::npos) kernel.stack_bytes = number_of(stack);
+  if (RE2::PartialMatch(line, bank, &bank_bytes) || line.find(" TEXTURE:") == std::string::npos) {
+    set_smem(kernel, smem, bank_bytes);
+    parameter_bank_bytes_ = bank_bytes;
+    kernels_.push_back(kernel);
+  } else {
+    has_function_registers_ = has_function_registers_ || registers > 0;
+  }
+  // A function's registers stand beside its linked kernels' before cc 9.0, and since then are not listed.
+  if (is_relocatable_ || (has_function_registers_ && may_count_reserved(kernel, parameter_bank_bytes_)))
+    set_relocatable();
+  if (!RE2::PartialMatch(line, whole_usage)) cut_name_ = name_;
+  name_.clear();
+}
+
+void ResourceUsage::read(const std::string& line) {
+  static const RE2 code(R"(^\s*Fatbin (\w+) code:)");
+  static const RE2 architecture(R"(^\s*arch = (sm_\w+))");
+  static const RE2 options(R"(^\s*ptxasOptions = .*--compile-only)");
+  static const RE2 function(R"(^\s*Function (.+):\s*$)", any_bytes);
+  static const RE2 cut_function(R"(^\s*Function (\S+)$)", any_bytes);
+  std::string text;
   cut_name_.reset();
-  if (RE2::PartialMatch(line, architecture, &text)) {
-    cc_ = cc_of(text);
+  if (RE2::PartialMatch(line, code, &text)) {
+    code_kind_ = text;
+  } else if (RE2::PartialMatch(line, architecture, &text)) {
+    begin_code(text);
   } else if (RE2::PartialMatch(line, options)) {
-    is_relocatable_ = true;
+    set_relocatable();
   } else if (RE2::PartialMatch(line, function, &text)) {
     if (!name_.empty() && !incomplete_) incomplete_ = name_;
     name_ = text;
   } else if (RE2::PartialMatch(line, cut_function, &text)) {
     cut_name_ = text;
-  } else if (RE2::PartialMatch(line, usage, &registers, &stack, &smem) && !name_.empty()) {
-    KernelUse kernel{.name = name_, .cc = cc_, .registers_per_thread = registers};
-    if (stack.find_first_not_of("0123456789") == std::string::npos) kernel.stack_bytes = number_of(stack);
-    if (RE2::PartialMatch(line, bank, &bank_bytes) || line.find(" TEXTURE:") == std::string::npos) {
-      set_smem(kernel, smem, bank_bytes);
-      kernels_.push_back(std::move(kernel));
-    } else {  // a function; where it is linked, its registers are counted in its kernels alone
-      is_relocatable_ = is_relocatable_ || registers > 0;
-    }
-    if (!RE2::PartialMatch(line, whole_usage)) cut_name_ = name_;
-    name_.clear();
+  } else {
+    read_usage(line);
   }
 }
 
@@ -226,14 +258,7 @@ std::optional<std::string> ResourceUsage::incomplete_kernel(bool is_terminated) 
 
 std::vector<KernelUse> ResourceUsage::kernels() const {
   std::vector<KernelUse> known = kernels_;
-  for (KernelUse& kernel : known) {
-    if (!is_relocatable_) {
-      subtract_reserved(kernel);
-      continue;
-    }
-    kernel.is_linked = false;
-    kernel.may_hold_reserved_smem = false;  // nvlink adds it
-  }
+  std::ranges::for_each(known, subtract_reserved);
   return known;
 }
 

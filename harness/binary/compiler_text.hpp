@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -87,9 +88,18 @@ class ResourceUsage {
   [[nodiscard]] std::optional<std::string> incomplete_kernel(bool is_terminated) const;
 
  private:
+  void begin_code(const std::string& architecture);
+  void read_usage(const std::string& line);
+  void set_relocatable();
+
   std::vector<KernelUse> kernels_;
   std::string name_, cc_;
-  bool is_relocatable_ = false;
+  // Of the fatbin whose code is being listed: whether it is linked holds for its kernels alone.
+  std::string code_kind_;                 ///< "elf"; empty outside fatbins
+  std::set<std::string> codes_;           ///< "elf sm_90"
+  std::size_t first_ = 0;                 ///< its first kernel
+  std::size_t parameter_bank_bytes_ = 0;  ///< of the kernel read last
+  bool has_function_registers_ = false, is_relocatable_ = false;
   std::optional<std::string> incomplete_, cut_name_;  ///< the latter of the last line that was read
 };
 
