@@ -136,6 +136,12 @@ class Arguments(unittest.TestCase):
         words = ["calc", "--device", "cc9.0", "--block-size", "256", "--registers", "32", "--grid", "9"]
         self.assertIn("the number of SMs is unknown; name the device", occbench(*words, gpu=False).stdout)
 
+    def test_a_number_of_sms_that_nvidia_has_not_published_says_so(self) -> None:
+        source = "(56 SMs: TechPowerUp, not published by NVIDIA)"
+        for device, has_source in (("NVIDIA L2", True), ("h200", False), ("Tesla V100-SXM2-32GB", False)):
+            words = ["calc", "--device", device, "--block-size", "256", "--registers", "32", "--grid", "9"]
+            self.assertEqual(source in " ".join(occbench(*words, gpu=False).stdout.split()), has_source)
+
     def test_a_cluster_divides_the_grid(self) -> None:
         done = occbench(*self.KERNEL, "--cluster-size", "4", "--grid", "9", gpu=False)
         self.assertEqual(done.returncode, 1)

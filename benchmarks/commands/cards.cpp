@@ -19,12 +19,7 @@ void print_cards(std::ostream& out) {
       {"cc", [](const theory::Card& c) { return text("%d.%d", c.cc / 10, c.cc % 10); }},
       {"SMs", [](const theory::Card& c) { return std::to_string(c.sm_count); }},
       {"GiB", [](const theory::Card& c) { return text("%g", c.memory_gib); }},
-      {"numbers from",
-       [](const theory::Card& c) {
-         constexpr const char* names[] = {"TechPowerUp, not published by NVIDIA",
-                                          "the card's reports and TechPowerUp", "NVIDIA"};
-         return std::string(names[static_cast<std::size_t>(c.numbers)]);
-       }},
+      {"numbers from", [](const theory::Card& c) { return std::string(theory::source_name(c.numbers)); }},
   };
   print_aligned(out, table_of(columns, std::vector(std::begin(theory::cards), std::end(theory::cards))));
 }

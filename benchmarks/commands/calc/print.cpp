@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/commands/calc/print.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string>
 #include <vector>
 
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
+#include "harness/theory/occupancy/cards.hpp"
 
 namespace occbench::commands {
 
@@ -58,16 +62,23 @@ std::string dial_value(const theory::Cliff& c) {
   return grouped(c.value) + (c.delta > 0 ? " (+" : " (") + grouped(c.delta) + ")";
 }
 
-std::string grid_text(const theory::SmLimits& sm, const Query& query, const Answer& a) {
+/// Waves follow from the number of SMs, which NVIDIA has not published of every card.
+std::string sm_count_source(const theory::DeviceSpec& device) {
+  const auto* const card = std::ranges::find(theory::cards, device.name, &theory::Card::name);
+  if (card == std::end(theory::cards) || card->numbers != theory::Numbers::database) return {};
+  return text(" (%d SMs: ", card->sm_count) + theory::source_name(card->numbers) + ")";
+}
+
+std::string grid_text(const theory::DeviceSpec& device, const Query& query, const Answer& a) {
   const std::string grid =
       "grid of " + grouped(query.grid_blocks) + (query.grid_blocks == 1 ? " block: " : " blocks: ");
   if (!a.grid) return grid + "the number of SMs is unknown; name the device (--device h200)";
   const theory::GridFill& fill = *a.grid;
   std::string words = grid + significant(fill.waves) + " waves of " + grouped(fill.wave_blocks) + " blocks; ";
-  if (fill.idle_sms > 0) words += text("%d of %d SMs get no block; ", fill.idle_sms, sm.sm_count);
+  if (fill.idle_sms > 0) words += text("%d of %d SMs get no block; ", fill.idle_sms, device.sm.sm_count);
   if (fill.waves > 1 && fill.tail_share > 0)
     words += "the partial last wave takes up to " + percent(fill.tail_share) + " of the time; ";
-  return words + "occupancy of the device " + percent(fill.occupancy);
+  return words + "occupancy of the device " + percent(fill.occupancy) + sm_count_source(device);
 }
 
 void print_summary(std::ostream& out, const theory::DeviceSpec& device, const Query& query, const Answer& a) {
@@ -87,7 +98,7 @@ void print_summary(std::ostream& out, const theory::DeviceSpec& device, const Qu
                       percent(o.fraction) + ", limited by " + theory::to_string(o.limiters),
                   "  ");
   if (!o.launchable() || a.status != "ok") print_wrapped(out, a.status, "  ");
-  if (query.grid_blocks > 0 && o.launchable()) print_wrapped(out, grid_text(sm, query, a), "  ");
+  if (query.grid_blocks > 0 && o.launchable()) print_wrapped(out, grid_text(device, query, a), "  ");
   out << "  textbook (plain division): " << percent(theory::textbook_occupancy(sm, f)) << "\n\n";
 }
 

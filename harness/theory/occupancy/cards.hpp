@@ -17,6 +17,12 @@ enum class Numbers {
   sheet,     ///< NVIDIA's data sheet or architecture white paper
 };
 
+[[nodiscard]] constexpr const char* source_name(Numbers numbers) {
+  constexpr const char* names[] = {"TechPowerUp, not published by NVIDIA",
+                                   "the card's reports and TechPowerUp", "NVIDIA"};
+  return names[static_cast<int>(numbers)];
+}
+
 struct Card {
   const char* name;     ///< in the catalogue: "rtx4090"
   const char* product;  ///< "NVIDIA GeForce RTX 4090"; of cards that share one, the first stands for it
