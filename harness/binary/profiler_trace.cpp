@@ -50,6 +50,22 @@ std::optional<double> detail(std::string_view details, std::string_view key) {
   return std::nullopt;
 }
 
+/// Of one to three numbers, as in "(8, 8, 1)" or "8x8x1". Returns whether the text is that.
+bool set_product(const std::string& shape, double& product) {
+  if (shape.find_first_not_of("0123456789 ,x()[]") != std::string::npos) return false;
+  product = 1;
+  int count = 0;
+  const char* const end = shape.data() + shape.size();
+  for (const char* at = shape.data(); at != end;) {
+    std::uint64_t number = 0;
+    const auto [after, error] = std::from_chars(at, end, number);
+    if (error == std::errc::result_out_of_range) return false;
+    if (error == std::errc()) product *= static_cast<double>(number), ++count;
+    at = error == std::errc() ? after : at + 1;
+  }
+  return count >= 1 && count <= 3;
+}
+
 /// Collects the entries of "traceEvents" and "deviceProperties", or of an array that is the root.
 class Handler : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -60,9 +76,8 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(double value, const std::string&) override { return number(value); }
   bool binary(nlohmann::json::binary_t&) override { return true; }
   bool string(std::string& value) override {
-    const bool is_argument = event_level_ != 0 && levels_.size() == event_level_ + 1 &&
-                             levels_[event_level_ - 1] == "args" && levels_.back() == "kernel_details";
-    if (is_argument) event_.details = value.substr(0, longest_name);
+    if (event_level_ != 0 && levels_.size() == event_level_ + 1 && levels_[event_level_ - 1] == "args")
+      text_argument(value);
     if (levels_.size() != event_level_) return true;
     if (levels_.back() == "cat") event_.category = value;
     if (levels_.back() == "name") event_.name = value.substr(0, longest_name);
@@ -174,6 +189,17 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
       if (levels_[event_level_] == "grid") event_.grid *= value, event_.has_grid = true;
     }
     return true;
+  }
+
+  /// XLA's details, and numbers that a tool has written as text: "32", "[512, 1, 1]", "16x16x1".
+  void text_argument(const std::string& value) {
+    const std::string& key = levels_.back();
+    if (key == "kernel_details") event_.details = value.substr(0, longest_name);
+    if (key == "block") event_.has_block = set_product(value, event_.block);
+    if (key == "grid") event_.has_grid = set_product(value, event_.grid);
+    double one = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), one);
+    if (error == std::errc() && end == value.data() + value.size()) number(one);
   }
 
   void finish() {
