@@ -102,6 +102,16 @@ def test_chinese_answers_are_checked(
     numbers = [Counter(re.findall(r"\d+(?:[.,]\d+)*", text)) for text in said.values()]
     assert numbers[0] == numbers[1]
     assert "\u201cabc\u201d\u4e0d\u662f\u6570\u5b57" in said["zh"] and "your answer" not in said["zh"]
+    assert "li\uff0cNVIDIA H200\uff1a\u5171 15 \u9898" in said["zh"]
+
+
+def test_a_model_is_called_so_in_the_language() -> None:
+    english, chinese = (languages.read_language(name) for name in languages.LANGUAGES)
+    assert [each.label("model of T4") for each in (english, chinese)] == [
+        "model of T4",
+        "T4 \u7684\u6a21\u578b",
+    ]
+    assert chinese.label("NVIDIA H200") == "NVIDIA H200"
 
 
 def test_chinese_sheet_and_notebook(calculator: Calculator, tmp_path: Path) -> None:

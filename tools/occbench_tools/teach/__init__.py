@@ -22,7 +22,7 @@ from occbench_tools.report import page_parser, read_runs, warn, write
 from occbench_tools.report.payload import Run, labels
 from occbench_tools.teach.calculator import Calculator, Footprint
 from occbench_tools.teach.figures import Desk
-from occbench_tools.teach.lab import COLUMNS, Answers, rows_of, summary, work_through, write_csv
+from occbench_tools.teach.lab import COLUMNS, Answers, is_typed, rows_of, summary, work_through, write_csv
 from occbench_tools.teach.languages import LANGUAGES, read_language
 from occbench_tools.teach.lessons import LESSONS
 from occbench_tools.teach.page import page
@@ -100,7 +100,7 @@ def measure(device: str, calculator: Calculator) -> Path:
     is_there = (folder / "cases.csv").exists()
     if is_there:
         words = ["--resume", str(folder)]
-        complain("occbench teach", f"{folder}: read; delete it to measure anew")
+        complain("occbench teach", f"reads {folder}; delete it to measure again")
     else:
         experiments = dict.fromkeys(lesson.chart.experiment for lesson in LESSONS)
         cases = dict.fromkeys(lesson.cases for lesson in LESSONS if lesson.cases)
@@ -113,8 +113,10 @@ def measure(device: str, calculator: Calculator) -> Path:
         )
     except OSError as error:
         raise Refused(4, f"{calculator.program}: {error.strerror}") from error
-    if done.returncode not in (0, 1) and not is_there:  # it has said why
-        sys.exit(done.returncode)
+    if done.returncode not in (0, 1):  # it has said why
+        if not is_there:
+            sys.exit(done.returncode)
+        complain("occbench teach", f"{folder}: nothing added; read as it is")
     return folder
 
 
@@ -139,7 +141,7 @@ def check_all(options: argparse.Namespace, desk: Desk) -> None:
     rows = []
     language = read_language(options.language)
     if desk.run and desk.run.is_model:
-        say(language.say("predicted", label=desk.label))
+        say(language.say("predicted", label=language.label(desk.label)))
     for path in options.check:
         answers = Answers.read(path)
         if answers.device not in ("", desk.label):
@@ -147,9 +149,16 @@ def check_all(options: argparse.Namespace, desk: Desk) -> None:
         answers.device = answers.device or desk.label
         for note in answers.notes:
             complain("occbench teach", note)
-        results = work_through(desk, answers, options.lesson, language)
+        if is_typed():
+            say(language.say("prompt", file=path))
+        try:
+            results = work_through(desk, answers, options.lesson, language)
+        except KeyboardInterrupt:
+            kept = f"{path} keeps {len(answers.by_lesson)} of {len(LESSONS)} answers"
+            raise Refused(130, f"interrupted; {kept}, the same command continues") from None
         if len(results) > 1:
-            say("", f"{answers.student}, {desk.label}: {summary(results, language)}")
+            who = dict(student=answers.student, label=language.label(desk.label))
+            say("", language.say("total", counts=summary(results, language), **who))
         rows += rows_of(answers, desk.label, results, language)
     if options.export:
         write_csv(options.export, COLUMNS, rows)

@@ -12,6 +12,7 @@ import io
 import math
 import re
 import sys
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,7 +65,8 @@ class Checked(NamedTuple):
 
 def number_of(answer: str, language: Language = ENGLISH) -> float:
     """The number of an answer. Raises ValueError in plain words."""
-    found = NUMBER.fullmatch(" ".join(answer.split()))
+    # An input method for Chinese types wide digits and points.
+    found = NUMBER.fullmatch(" ".join(unicodedata.normalize("NFKC", answer).split()))
     if not found:
         raise ValueError(language.say("not_a_number", answer=printable(answer[:40])))
     return float(found[1].replace(",", ""))
@@ -189,10 +191,14 @@ def rows_of(
         yield row
 
 
+def is_typed() -> bool:
+    """Whether somebody sits at the prompt."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def asked(lesson: Lesson, answers: Answers, language: Language) -> str | None:
-    """The answer from the file, else from the prompt, until it can be read; None at the prompt's end."""
+    """The answer from the file, else from the prompt, until it can be read; None of an empty line or none."""
     answer = answers.by_lesson.get(lesson.id, "")
-    is_typed = sys.stdin is not None and sys.stdin.isatty()
     while True:
         if answer:
             try:
@@ -203,13 +209,13 @@ def asked(lesson: Lesson, answers: Answers, language: Language) -> str | None:
             except ValueError as error:
                 say(error)
         try:
-            answer = input(f"{language.units[lesson.unit]}> " if is_typed else "").strip()
+            answer = input(f"{language.units[lesson.unit]}> " if is_typed() else "").strip()
         except (EOFError, RuntimeError):  # at its end, or closed
             return None
         except UnicodeDecodeError as error:
             raise Refused(4, f"standard input: not UTF-8: {error.reason}") from None
-        if answer:
-            answers.by_lesson.pop(lesson.id, None)
+        if not answer:
+            return None
 
 
 def verdict_of(verdict: str, language: Language) -> str:
@@ -217,13 +223,28 @@ def verdict_of(verdict: str, language: Language) -> str:
     return language.words[verdict.replace(" ", "_")]
 
 
+def answered_before(desk: Desk, lesson: Lesson, answers: Answers) -> Checked | None:
+    """An earlier answer, checked; None where there is none that can be."""
+    try:
+        return check(desk, lesson, answers.by_lesson[lesson.id])
+    except (KeyError, ValueError, Skipped):
+        return None
+
+
 def work_through(
     desk: Desk, answers: Answers, only: list[str] | None = None, language: Language = ENGLISH
 ) -> list[Checked]:
     """The lessons in order, or only some: question, answer, verdict, explanation. Raises Refused."""
     results = []
+    is_open = any(lesson.id not in answers.by_lesson for lesson in language.lessons)
+    is_brief = is_typed() and is_open and not only
     for place, lesson in enumerate(language.lessons, 1):
         if only and lesson.id not in only:
+            continue
+        if is_brief and (known := answered_before(desk, lesson, answers)):
+            results.append(known)
+            said = dict(answer=known.answer, verdict=verdict_of(known.verdict, language))
+            say(language.say("before", place=f"{place}/{len(LESSONS)}", title=lesson.title, **said))
             continue
         say("", f"{place}/{len(LESSONS)}  {lesson.title} ({lesson.source}, `{lesson.id}`)")
         answer = ""

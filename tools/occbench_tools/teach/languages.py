@@ -41,6 +41,13 @@ WORDS = {
     "range": "{words} ({low} to {high})",
     "counts": "{right} of {all} right{rest}",
     "count": ", {number} {verdict}",
+    "total": "{student}, {label}: {counts}",
+    "model": "model of {gpu}",
+    "before": "{place}  {title}: {answer}, {verdict}",
+    "prompt": (
+        "Type a number. Enter alone leaves a question open. Ctrl-C stops, and the same command continues: "
+        "{file} keeps your answers."
+    ),
     "not_a_number": "'{answer}' is not a number",
     "no_choice": "'{answer}' is none of 1 to {most}",
 }
@@ -58,6 +65,11 @@ class Language(NamedTuple):
     def say(self, name: str, **figures: object) -> str:
         """One of the words, filled in."""
         return self.words[name].format(**figures)
+
+    def label(self, label: str) -> str:
+        """What a run is called: 'model of T4'; a GPU's own name stays."""
+        gpu = label.removeprefix("model of ")
+        return label if gpu == label else self.say("model", gpu=gpu)
 
 
 ENGLISH = Language("en", LESSONS, WORDS, UNITS)

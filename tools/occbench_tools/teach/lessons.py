@@ -61,9 +61,8 @@ LESSONS = (
             "Blocks are assigned to SMs; those that do not fit wait until others have ended."
         ),
         ask=(
-            "A grid gives each SM one block, and all run at once. You add one block to the grid, which an"
-            " SM can hold only after its first has ended. How many times as long does the grid take? (one"
-            " decimal)"
+            "An SM has room for one block of this kernel at a time, and a grid has one block per SM. You "
+            "add one block to the grid. How many times as long does it take? (one decimal)"
         ),
         unit="times",
         precision=0.1,
@@ -94,9 +93,9 @@ LESSONS = (
             "__syncthreads() holds every thread of a block until the last one has arrived."
         ),
         ask=(
-            "An SM has the same number of warps, in blocks of 64 threads or in blocks of 512. Each thread"
-            " alternates one FMA and one __syncthreads(). Which takes longer? 1: blocks of 64. 2: blocks "
-            "of 512. 3: the same within 5 %."
+            "An SM holds the same number of warps, once in blocks of 64 threads and once in blocks of "
+            "512. Each thread alternates one FMA and one __syncthreads(). Which takes longer for the same "
+            "work? 1: blocks of 64. 2: blocks of 512. 3: the same within 5 %."
         ),
         choices=("blocks of 64", "blocks of 512", "the same within 5 %"),
         unit="choice",
@@ -232,7 +231,7 @@ LESSONS = (
     ),
     Lesson(
         id="wide-loads",
-        title="More per thread instead of more warps",
+        title="More bytes in flight per thread",
         source="Beyond PMPP 4.6",
         claim=(
             "Little's law: bytes in flight = bandwidth x latency. It does not ask for warps."
@@ -262,7 +261,7 @@ LESSONS = (
     ),
     Lesson(
         id="block-slots",
-        title="Small blocks run out of slots",
+        title="Very small blocks",
         source="PMPP 4.7",
         claim=(
             "An A100 holds 32 blocks, 64 warps and 2,048 threads per SM. Blocks of 32 threads use all "
@@ -361,7 +360,7 @@ LESSONS = (
     ),
     Lesson(
         id="register-units",
-        title="The cliff that plain division misplaces",
+        title="How many blocks the registers hold",
         source="PMPP 4.7",
         claim=(
             "65,536 registers over threads times registers, rounded down to blocks: the text's rule for "
@@ -392,7 +391,7 @@ LESSONS = (
     ),
     Lesson(
         id="no-launch",
-        title="Fits by division, does not launch",
+        title="Threads with many registers",
         source="Beyond PMPP 4.7",
         claim=(
             "By the text's rule 320 threads of 200 registers fit: they are 64,000 registers, and an SM "
@@ -423,8 +422,8 @@ LESSONS = (
         source="PMPP 4.8",
         claim="A program can ask its device for its limits: cudaGetDeviceProperties.",
         ask=(
-            "sharedMemPerBlock says 48 KiB. How many KiB of shared memory do all resident blocks of an SM"
-            " have together?"
+            "sharedMemPerBlock says 48 KiB. How many KiB of shared memory does an SM have for all its "
+            "resident blocks?"
         ),
         unit="KiB",
         precision=1,
@@ -444,7 +443,7 @@ LESSONS = (
     ),
     Lesson(
         id="shared-memory",
-        title="A kibibyte that nobody asked for",
+        title="How many blocks the shared memory holds",
         source="PMPP 5.6",
         claim=(
             "A kernel with 32 KB of shared memory per block of 256 threads uses \u201c132 B/thread\u201d; an "
@@ -477,7 +476,7 @@ LESSONS = (
     ),
     Lesson(
         id="tiles",
-        title="Full occupancy is not the goal",
+        title="Reuse or occupancy",
         source="PMPP 5.6",
         claim=(
             "The tiled matrix product with tiles of 16 x 16 takes 2 KB of shared memory per block of 256 "
