@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from collections import Counter
 from html import unescape
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 pytest.importorskip("pandas")
 
 from occbench_tools import command, teach
-from occbench_tools.teach import languages
+from occbench_tools.teach import languages, sheet
 from occbench_tools.teach.calculator import Calculator
 from occbench_tools.teach.lessons import LESSONS, Lesson
 from pages import H200
@@ -137,6 +138,49 @@ def test_chinese_sheet_and_notebook(calculator: Calculator, tmp_path: Path) -> N
     assert [text.count("'--language', 'zh'") for text in (code[1], code[-1])] == [1, 1]
     for text in code:
         compile(text, "cell", "exec")
+
+
+def test_a_sheet_as_pdf(calculator: Calculator, tmp_path: Path) -> None:
+    """Printed by Chromium in both languages, on a machine that has it."""
+    for name in languages.LANGUAGES:
+        language, path = languages.read_language(name), tmp_path / f"{name}.pdf"
+        if not (any(map(shutil.which, sheet.BROWSERS)) and sheet.has_font(language)):
+            pytest.skip("no Chromium, or no font with Chinese letters")
+        assert run(calculator, "--sheet", path, "--device", "t4", "--language", name) == 0
+        printed = path.read_bytes()
+        assert printed.startswith(b"%PDF") and len(re.findall(rb"/Type ?/Page\b", printed)) in (3, 4)
+        assert (b"Noto" in printed or b"WenQuan" in printed) == (name == "zh")
+
+
+@pytest.mark.parametrize(
+    ("chromium", "fonts", "words"),
+    [
+        (None, "echo font", "there is none on the PATH"),
+        ("exit 1", "echo font", "printed nothing"),
+        ("exit 0", "echo font", "printed nothing"),
+        ("exit 0", "true", "no font has Chinese letters"),
+    ],
+)
+def test_a_pdf_that_cannot_be_printed(
+    chromium: str | None,
+    fonts: str,
+    words: str,
+    calculator: Calculator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One line that names the way around it, and no file."""
+    for name, does in (("chromium", chromium), ("fc-list", fonts)):
+        if does is not None:
+            (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+            (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    path = tmp_path / "lab.pdf"
+    assert run(calculator, "--sheet", path, "--device", "t4", "--language", "zh") == 5
+    said = capsys.readouterr().err
+    assert words in said and "write FILE.html and print it" in said and said.count("\n") == 1
+    assert not path.exists()
 
 
 def test_a_language_is_of_check_and_sheet(calculator: Calculator, capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
         "--sheet",
         metavar="FILE",
         type=Path,
-        help="the questions alone: FILE.html to print, FILE.ipynb as a notebook",
+        help="the questions alone: FILE.html or FILE.pdf to print, FILE.ipynb as a notebook",
     )
     made.add_argument(
         "--language",

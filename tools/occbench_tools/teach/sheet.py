@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lab sheet: the questions without their answers, as a page that prints and as a notebook."""
+"""The lab sheet: the questions without their answers, as a page, as PDF and as a notebook."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +18,11 @@ from occbench_tools.teach.figures import Desk, Skipped
 from occbench_tools.teach.lab import question
 from occbench_tools.teach.languages import ENGLISH, Language
 from occbench_tools.teach.lessons import Lesson
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+PRINT = ("--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-pdf-header-footer")
+PRINT_SECONDS = 120
+INSTEAD = "or write FILE.html and print it"
 
 STYLE = """
 body { font: 11pt/1.45 system-ui, sans-serif; max-width: 46em; margin: 2em auto; padding: 0 1em; }
@@ -97,7 +106,7 @@ def sheet(desk: Desk, language: Language = ENGLISH) -> str:
         words=html(language.words["introduction"]),
         check=html(language.words["check"]),
         option=option(language),
-        parts="".join(parts()),
+        parts="".join(parts()).replace(" %", "&nbsp;%"),
     )
 
 
@@ -138,11 +147,40 @@ def notebook(desk: Desk, language: Language = ENGLISH) -> str:
     )
 
 
+def has_font(language: Language) -> bool:
+    """Whether a font has the language's letters; True where fontconfig cannot be asked."""
+    program = shutil.which("fc-list")
+    if language is ENGLISH or not program:
+        return True
+    found = subprocess.run([program, f":lang={language.name}"], capture_output=True, check=False)
+    return found.returncode != 0 or bool(found.stdout.strip())
+
+
+def pdf(desk: Desk, language: Language = ENGLISH) -> bytes:
+    """The page as Chromium prints it. Raises Refused."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not program:
+        raise Refused(5, f"a PDF needs Chromium, and there is none on the PATH: install it, {INSTEAD}")
+    if not has_font(language):
+        raise Refused(5, f"no font has Chinese letters: install one, as fonts-noto-cjk, {INSTEAD}")
+    with tempfile.TemporaryDirectory() as folder:
+        page, printed = Path(folder, "lab.html"), Path(folder, "lab.pdf")
+        page.write_text(sheet(desk, language), encoding="utf-8")
+        # root has no sandbox; the page is this file's own
+        as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
+        words = [program, *PRINT, *as_root, f"--user-data-dir={folder}/profile", f"--print-to-pdf={printed}"]
+        try:
+            subprocess.run([*words, page.as_uri()], capture_output=True, timeout=PRINT_SECONDS, check=True)
+            return printed.read_bytes()
+        except (OSError, subprocess.SubprocessError) as error:
+            raise Refused(5, f"{program} printed nothing: mend it, {INSTEAD}") from error
+
+
 def write_sheet(path: Path, desk: Desk, language: Language = ENGLISH) -> None:
     """Writes it as its suffix says, and says where. Raises Refused."""
-    kinds = {".html": sheet, ".ipynb": notebook}
+    kinds = {".html": sheet, ".ipynb": notebook, ".pdf": pdf}
     if path.suffix not in kinds:
-        raise Refused(2, f"--sheet {path}: a sheet is FILE.html or FILE.ipynb")
+        raise Refused(2, f"--sheet {path}: a sheet is FILE.html, FILE.pdf or FILE.ipynb")
     try:
         write_whole(path, kinds[path.suffix](desk, language))
     except OSError as error:
