@@ -339,7 +339,7 @@ def test_sheet_and_notebook_hold_no_answer(calculator: Calculator, tmp_path: Pat
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             compile("".join(cell["source"]), "cell", "exec")
-    assert teach_main(calculator, "--sheet", tmp_path / "lab.pdf") == 2
+    assert teach_main(calculator, "--sheet", tmp_path / "lab.docx") == 2
 
 
 def test_the_books_numbers_and_the_exact_ones(run: Path, tmp_path: Path, calculator: Calculator) -> None:
