@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""occbench teach at a prompt: a lab that stops and continues, and a run that cannot be added to."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pandas")
+
+from occbench_tools import command, teach
+from occbench_tools.teach.calculator import Calculator
+from occbench_tools.teach.lessons import LESSONS
+from pages import H200
+
+
+@pytest.fixture(autouse=True)
+def no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of the input, unless a test types."""
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+
+
+@pytest.fixture(scope="session")
+def calculator() -> Calculator:
+    with contextlib.suppress(command.Refused):
+        return Calculator(None)
+    pytest.skip("teach asks occbench calc, and none is built")
+
+
+def teach_main(calculator: Calculator, *words: object) -> int:
+    return teach.main([*map(str, words), "--occbench", str(calculator.program)])
+
+
+def test_an_interrupted_lab_resumes(
+    calculator: Calculator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "answers.csv"
+    prompt = iter(["2.0", "abc", "9", "1"])
+
+    def typed(_: str) -> str:
+        for answer in prompt:
+            return answer
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("builtins.input", typed)
+    assert teach_main(calculator, H200, "--check", file) == 130
+    told = capsys.readouterr()
+    assert "'abc' is not a number" in told.out and "'9' is none of 1 to 3" in told.out
+    assert f"{file} keeps 2 of 15 answers, the same command continues" in told.err
+    answers = {row["lesson"]: row["answer"] for row in csv.DictReader(io.StringIO(file.read_text()))}
+    assert answers == {"one-more-block": "2.0", "barriers": "1"}
+    prompt = iter([])
+    assert teach_main(calculator, H200, "--check", file) == 130
+    assert "your answer: 2.0" in capsys.readouterr().out
+
+
+def test_a_prompt_shows_earlier_answers_in_a_line_each(
+    calculator: Calculator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """At a terminal; an empty line leaves a question open, and a complete file is shown in full."""
+    file = tmp_path / "answers.csv"
+    file.write_text("lesson,answer\none-more-block,2.0\nbarriers,abc\n")
+    monkeypatch.setattr("occbench_tools.teach.lab.is_typed", lambda: True)
+    monkeypatch.setattr("occbench_tools.teach.is_typed", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda _: "")
+    assert teach_main(calculator, H200, "--check", file) == 0
+    told = capsys.readouterr().out
+    assert "Enter alone leaves a question open" in told and str(file) in told
+    assert "1/15  One block more than a wave: 2.0, right\n" in told and "your answer:" not in told
+    assert "'abc' is not a number" in told and "1 of 15 right, 14 not answered" in told
+    assert file.read_text() == "lesson,answer\none-more-block,2.0\nbarriers,abc\n"
+    file.write_text("lesson,answer\n" + "".join(f"{lesson.id},1\n" for lesson in LESSONS))
+    assert teach_main(calculator, H200, "--check", file) == 0
+    assert capsys.readouterr().out.count("your answer: 1") == len(LESSONS)
+
+
+def test_a_run_that_cannot_be_continued_is_read(
+    calculator: Calculator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As after an update of occbench, whose build differs."""
+    monkeypatch.chdir(tmp_path)
+    folder = teach.LABS / "t4"
+    folder.mkdir(parents=True)
+    (folder / "cases.csv").touch()
+    refused = subprocess.CompletedProcess([], 2)
+    monkeypatch.setattr(teach.subprocess, "run", lambda *_, **__: refused)
+    assert teach.measure("model:t4", calculator) == folder
+    assert "results/lab/t4: nothing added; read as it is" in capsys.readouterr().err
