@@ -15,6 +15,7 @@ pytest.importorskip("pandas")
 
 from occbench_tools import command, teach
 from occbench_tools.teach.calculator import Calculator
+from occbench_tools.teach.languages import ENGLISH, read_language
 from occbench_tools.teach.lessons import LESSONS
 from pages import H200
 
@@ -98,5 +99,9 @@ def test_a_run_that_cannot_be_continued_is_read(
     (folder / "cases.csv").touch()
     refused = subprocess.CompletedProcess([], 2)
     monkeypatch.setattr(teach.subprocess, "run", lambda *_, **__: refused)
-    assert teach.measure("model:t4", calculator) == folder
-    assert "results/lab/t4: nothing added; read as it is" in capsys.readouterr().err
+    assert teach.measure("model:t4", calculator, ENGLISH) == folder
+    said = capsys.readouterr().err
+    assert "reads results/lab/t4; delete it to measure again" in said
+    assert "results/lab/t4: nothing added; read as it is" in said
+    teach.measure("model:t4", calculator, read_language("zh"))
+    assert "读取 results/lab/t4" in capsys.readouterr().err

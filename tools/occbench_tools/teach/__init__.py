@@ -23,7 +23,7 @@ from occbench_tools.report.payload import Run, labels
 from occbench_tools.teach.calculator import Calculator, Footprint
 from occbench_tools.teach.figures import Desk
 from occbench_tools.teach.lab import COLUMNS, Answers, is_typed, rows_of, summary, work_through, write_csv
-from occbench_tools.teach.languages import LANGUAGES, read_language
+from occbench_tools.teach.languages import LANGUAGES, Language, read_language
 from occbench_tools.teach.lessons import LESSONS
 from occbench_tools.teach.page import page
 from occbench_tools.teach.sheet import write_sheet
@@ -94,19 +94,19 @@ def device_of(run: Run) -> str:
     return f"cc{cc}"
 
 
-def measure(device: str, calculator: Calculator) -> Path:
+def measure(device: str, calculator: Calculator, language: Language) -> Path:
     """The folder of the lab's cases on a device: measured now, or there and completed. Raises Refused."""
     folder = LABS / (re.sub(r"[^a-z0-9.]+", "-", device.lower().removeprefix("model:")).strip("-.") or "gpu")
     is_there = (folder / "cases.csv").exists()
     if is_there:
         words = ["--resume", str(folder)]
-        complain("occbench teach", f"reads {folder}; delete it to measure again")
+        complain("occbench teach", language.say("reads", folder=folder))
     else:
         experiments = dict.fromkeys(lesson.chart.experiment for lesson in LESSONS)
         cases = dict.fromkeys(lesson.cases for lesson in LESSONS if lesson.cases)
         words = ["--device", device, "--output", str(folder)]
         words += ["--experiment", ",".join(experiments), f"--benchmark_filter={'|'.join(cases)}"]
-        complain("occbench teach", f"runs the lab's cases on {device} into {folder}")
+        complain("occbench teach", language.say("runs", device=device, folder=folder))
     try:
         done = subprocess.run(
             [calculator.program, "run", *words], stdout=subprocess.PIPE, text=True, check=False
@@ -136,10 +136,9 @@ def desks_of(runs: list[Run], calculator: Calculator) -> list[Desk]:
     return desks
 
 
-def check_all(options: argparse.Namespace, desk: Desk) -> None:
+def check_all(options: argparse.Namespace, desk: Desk, language: Language) -> None:
     """Works through every file of answers, and exports the verdicts. Raises Refused."""
     rows = []
-    language = read_language(options.language)
     if desk.run and desk.run.is_model:
         say(language.say("predicted", label=language.label(desk.label)))
     for path in options.check:
@@ -154,8 +153,9 @@ def check_all(options: argparse.Namespace, desk: Desk) -> None:
         try:
             results = work_through(desk, answers, options.lesson, language)
         except KeyboardInterrupt:
-            kept = f"{path} keeps {len(answers.by_lesson)} of {len(LESSONS)} answers"
-            raise Refused(130, f"interrupted; {kept}, the same command continues") from None
+            given = len(answers.by_lesson)
+            said = language.say("interrupted", file=path, given=given, all=len(LESSONS))
+            raise Refused(130, said) from None
         if len(results) > 1:
             who = dict(student=answers.student, label=language.label(desk.label))
             say("", language.say("total", counts=summary(results, language), **who))
@@ -178,26 +178,28 @@ def main(arguments: list[str] | None = None) -> int:
         made.error("--sheet writes one file of its own: without --check and --output")
     if options.language != "en" and not (options.check or options.sheet):
         made.error("--language is of --check and --sheet")
+    language = read_language(options.language)
     calculator = Calculator(options.occbench)
     if options.sheet and not options.folders:
         device = (options.device or "a100").removeprefix("model:")
         desk = Desk(calculator, device, device.upper())
-        write_sheet(options.sheet, desk, read_language(options.language))
+        write_sheet(options.sheet, desk, language)
         return 0
     if options.device and options.folders:
         made.error("--device measures a run of its own: without DIR")
-    folders = (
-        [measure(options.device, calculator)] if options.device else folders_of(options, "occbench teach")
-    )
+    if options.device:
+        folders = [measure(options.device, calculator, language)]
+    else:
+        folders = folders_of(options, "occbench teach")
     runs = read_runs(folders, options.allow_model)
     desks = desks_of(runs, calculator)
     if options.sheet:
-        write_sheet(options.sheet, desks[0], read_language(options.language))
+        write_sheet(options.sheet, desks[0], language)
         return 0
     if options.check:
         if len(desks) > 1:
             made.error("--check reads one run")
-        check_all(options, desks[0])
+        check_all(options, desks[0], language)
     else:
         write(options, folders, "teach.html", page(desks))
     return warn("occbench teach", runs)

@@ -48,6 +48,9 @@ WORDS = {
         "Type a number. Enter alone leaves a question open. Ctrl-C stops, and the same command continues: "
         "{file} keeps your answers."
     ),
+    "reads": "reads {folder}; delete it to measure again",
+    "runs": "runs the lab's cases on {device} into {folder}",
+    "interrupted": "interrupted; {file} keeps {given} of {all} answers, the same command continues",
     "not_a_number": "'{answer}' is not a number",
     "no_choice": "'{answer}' is none of 1 to {most}",
 }
