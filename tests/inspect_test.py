@@ -278,7 +278,7 @@ class Inspect(unittest.TestCase):
         yield "/nowhere/a.so", 4, "/nowhere/a.so: No such file or directory"
         yield f"{self.folder}/text", 4, "is no cubin, fatbin, object, archive, library or program"
         yield f"{self.folder}/empty", 4, "is no cubin, fatbin, object, archive, library or program"
-        yield "/dev/null", 4, "is no regular file"
+        yield "/dev/zero", 4, "is no regular file"
         yield f"{self.folder}/nothing", 4, "holds no file with GPU code"
         yield f"{self.folder}/host.o", 4, "holds no GPU code; it is for the CPU alone"
         yield f"{self.folder}/only.ptx", 4, "is PTX, which has no registers yet; `ptxas -arch=sm_90` makes"

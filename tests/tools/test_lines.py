@@ -91,8 +91,8 @@ def test_a_name_beside_it_that_is_taken(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_what_is_no_plain_file(tmp_path: Path) -> None:
-    lines.write_whole(Path("/dev/null"), "gone")
-    assert not Path("/dev/null").is_file()
+    lines.write_whole(Path("/dev/zero"), "gone")
+    assert Path("/dev/zero").is_char_device()
     with pytest.raises(IsADirectoryError):
         lines.write_whole(tmp_path, "text")
     with pytest.raises(IsADirectoryError):
