@@ -269,7 +269,8 @@ class InFirefox(InChromium):
         program = shutil.which("firefox-esr")
         if not program:
             raise unittest.SkipTest("needs firefox-esr")
-        client = marionette.Marionette(bin=program, headless=True, startup_timeout=600, gecko_log=os.devnull)
+        log = cls.page.parent / "firefox.log"  # the driver removes what is there first: no device
+        client = marionette.Marionette(bin=program, headless=True, startup_timeout=600, gecko_log=str(log))
         cls.addClassCleanup(client.cleanup)
         client.start_session()
         client.timeout.script = 600
