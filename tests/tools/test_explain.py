@@ -163,7 +163,7 @@ def test_a_part_of_a_run_is_no_error(run: Path, experiment: str) -> None:
         words = worded.explain_made_up(experiment, some, made_up.ENV).sentences
         assert words and all(each.endswith(".") for each in words)
     found = worded.explain_made_up(experiment, rows, made_up.ENV)
-    assert explain.headline(experiment, found) == found.sentences[0]
+    assert found.headline(experiment) == found.sentences[0]
 
 
 def test_a_model_predicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

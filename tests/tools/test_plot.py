@@ -21,9 +21,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from occbench_tools import NEWEST, experiments, explain, plot
+from occbench_tools import NEWEST, experiments, plot
 from occbench_tools.analysis import CURVE_POINTS, read_folder
 from occbench_tools.curves import described
+from occbench_tools.explain.program import explain_rows
 from occbench_tools.plot.occupancy import PARTS
 from occbench_tools.plot.sheet import BAND, HIDDEN, MODEL
 from occbench_tools.plot.theme import COLOURS, DARK, GREY, INK, PAPER, SHADES, distinct_colours
@@ -254,8 +255,8 @@ def test_a_picture(run: Path, experiment: str) -> None:
     no_panel_is_a_third_empty(figure)
     assert all(places >= CURVE_POINTS for places in joined(figure))
     cases, env = read_once(run)
-    said = explain.explain_rows(experiment, cases[cases["experiment"] == experiment], env)
-    words = explain.headline(experiment, said).replace("`", "").removesuffix(".")
+    said = explain_rows(experiment, cases[cases["experiment"] == experiment], env)
+    words = said.headline(experiment).replace("`", "").removesuffix(".")
     assert title_of(figure) == (f"{experiment}: {words}" if said.is_too_few else words)
 
 

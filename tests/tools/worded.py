@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from occbench_tools import analysis, command, explain
+from occbench_tools import analysis, command
+from occbench_tools.explain.program import explain_rows
 from occbench_tools.findings import Sentences
 
 # What the program needs of a row, where a test's has none.
@@ -30,7 +31,7 @@ def explain_made_up(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) ->
     if not command.occbench():
         pytest.skip("no occbench on the PATH or built here")
     missing = {name: value for name, value in PLAIN.items() if name not in rows}
-    return explain.explain_rows(experiment, rows.assign(experiment=experiment, **missing), env)
+    return explain_rows(experiment, rows.assign(experiment=experiment, **missing), env)
 
 
 def own(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> list[str]:

@@ -33,6 +33,10 @@ class Sentences(NamedTuple):
         """Whether the one sentence is that there are too few points."""
         return self.effect < 0 and bool(self.sentences)
 
+    def headline(self, experiment: str) -> str:
+        """The first sentence, for titles; the experiment's name where there is none."""
+        return next(iter(self.sentences), experiment)
+
 
 def ask(folder: str | Path) -> Any:  # noqa: ANN401 - what findings.json has
     """What the program says of a folder. Raises Refused, ValueError."""

@@ -27,8 +27,8 @@ from occbench_tools.curves import what_has_more
 from occbench_tools.escape import as_json, file_name, link, markdown, printable, prose
 from occbench_tools.explain.achieved import achieved
 from occbench_tools.explain.order import FILE, order_text, read_order
-from occbench_tools.explain.program import ask_program, findings_of
-from occbench_tools.findings import Sentences, of_json
+from occbench_tools.explain.program import findings_of
+from occbench_tools.findings import Sentences
 from occbench_tools.folder import read_folder as read_whole
 from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.screen import filled
@@ -44,11 +44,6 @@ FIRST = ("latency_hiding", "registers", "shared_memory", "block_size", "spilling
 ABSENT = "Not in this run."
 
 
-def explain_rows(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Sentences:
-    """What the program says of the valid rows of one experiment; nothing of no rows."""
-    return of_json(ask_program(rows, env)).get(experiment, Sentences([]))
-
-
 def in_order(found: Mapping[str, Iterable[Sentences]]) -> list[str]:
     """The names of experiments as they are read: FIRST, then by the largest effect in any of the runs."""
 
@@ -57,11 +52,6 @@ def in_order(found: Mapping[str, Iterable[Sentences]]) -> list[str]:
         return place, -max(each.effect for each in found[name]), name
 
     return sorted(found, key=key)
-
-
-def headline(experiment: str, found: Sentences) -> str:
-    """The first sentence, for titles and lists; the experiment's name where there is none."""
-    return next(iter(found.sentences), experiment)
 
 
 def known(cases: pd.DataFrame, env: dict[str, Any]) -> list[str]:
@@ -170,7 +160,7 @@ def of_order(folder: Path, everything: bool, output: Path | None) -> int:
         if output is None:
             print(order_text(folder, everything=everything), end="")
             return 0
-        from occbench_tools.plot import png, svg  # which imports this package
+        from occbench_tools.plot import png, svg  # matplotlib takes a second to load
         from occbench_tools.plot.block_order import block_order
 
         figure = block_order(read_order(folder))

@@ -82,3 +82,8 @@ def document_of(
 def findings_of(folder: Path, rows: pd.DataFrame, env: dict[str, Any]) -> dict[str, Sentences]:
     """The findings of document_of()."""
     return of_json(document_of(folder, rows, env))
+
+
+def explain_rows(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Sentences:
+    """What the program says of the valid rows of one experiment; nothing of no rows."""
+    return of_json(ask_program(rows, env)).get(experiment, Sentences([]))

@@ -26,8 +26,7 @@ from occbench_tools import experiments
 from occbench_tools.analysis import read_folder, scaled
 from occbench_tools.command import add_folder, entry, folder_of, parser_of
 from occbench_tools.escape import file_name, pictured, printable
-from occbench_tools.explain import explain_rows, headline
-from occbench_tools.explain.program import findings_of
+from occbench_tools.explain.program import explain_rows, findings_of
 from occbench_tools.findings import Sentences
 from occbench_tools.lines import complain, reason, write_whole
 from occbench_tools.plot import sheet
@@ -55,7 +54,7 @@ def draw(
         figure = module.picture(shown, env, sheet)
     if figure is None or all(has_none(axes) for axes in figure.axes):
         figure = plain(experiment, shown, env)
-    title = headline(experiment, findings).replace("`", "").removesuffix(".")
+    title = findings.headline(experiment).replace("`", "").removesuffix(".")
     head(figure, f"{experiment}: {title}" if findings.is_too_few else title, env)
     return figure
 
