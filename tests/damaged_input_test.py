@@ -286,6 +286,13 @@ class DamagedInput(unittest.TestCase):
                 done = run("calc", self.file(name, content), "--device", "h200", "--format", "csv")
                 self.refused(done, "is cut off")
 
+    def test_a_trace_with_a_hole(self) -> None:
+        """Some parsers take a zero byte for the end."""
+        trace = (SAMPLES / "pytorch_trace.json").read_bytes()
+        for content in (trace + bytes(9), trace.replace(b",", b"\0,", 1)):
+            done = run("calc", self.file("trace.json", content), "--device", "h200")
+            self.refused(done, "is not JSON: holds zero bytes")
+
     def test_a_trace_that_unpacks_to_far_more(self) -> None:
         long = b'{"traceEvents": [{"name": "' + b"a" * (20 << 20) + b'"}]}'
         for name, content in (("trace.json", long), ("trace.gz", gzip.compress(long, 1))):
@@ -310,6 +317,9 @@ class DamagedInput(unittest.TestCase):
         with self.file("run/cases.csv", b"case_id,status\n").open("r+b") as cases:
             cases.truncate(240 << 20)
         self.refused(run("findings", self.folder / "run"), "cases.csv: holds zero bytes")
+        self.file("run/cases.csv", b"experiment,case_id,status\n")
+        self.file("run/env.json", b"{}" + bytes(9))
+        self.refused(run("findings", self.folder / "run"), "env.json: is not JSON: holds zero bytes")
 
     def test_a_long_sweep_is_little_work(self) -> None:
         """Of grids, each of which begins another wave: a step that is predicted."""

@@ -293,6 +293,7 @@ class TraceBytes {
     /// The parser stores each string as a whole.
     void check_tokens() {
       constexpr std::size_t longest = std::size_t{16} << 20;
+      refuse_zero_bytes(std::string_view(buffer.data(), size));
       for (const char c : std::string_view(buffer.data(), size)) {
         const bool ends = in_string ? c == '"' && !is_escaped : std::strchr("\",:[]{} \t\r\n", c) != nullptr;
         token = ends ? 0 : token + 1;

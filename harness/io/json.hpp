@@ -21,6 +21,12 @@ inline std::string excerpt(std::string text) {
   return text.substr(0, end) + "...";
 }
 
+/// Throws std::invalid_argument. JSON has no zero byte, which nlohmann's parser takes for the end of the text.
+inline void refuse_zero_bytes(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos)
+    throw std::invalid_argument("is not JSON: holds zero bytes");
+}
+
 /// Throws std::invalid_argument with a one-line message, "is not JSON: REASON" or "is nested deeper than 64
 /// levels".
 inline nlohmann::json parse_json(std::string_view text, int depth_limit = json_depth_limit) {
@@ -31,6 +37,7 @@ inline nlohmann::json parse_json(std::string_view text, int depth_limit = json_d
       throw std::invalid_argument("is nested deeper than " + std::to_string(depth_limit) + " levels");
     return true;
   };
+  refuse_zero_bytes(text);
   try {
     return nlohmann::json::parse(text, shallow);
   } catch (const nlohmann::json::exception& e) {
