@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: how much throughput do fewer SMs leave? CUDA Driver API, 'Green Contexts'.
-// Expected: FMAs and tensor products in proportion to the SMs. DRAM reads keep their throughput until the SMs
-//   left have too few bytes in flight: Little's law. On an H200 96 of 132 SMs cost 5 % of time, 64 17 %, and
-//   32 87 %; at low occupancy they follow the SMs sooner. L2 reads lie between. A grid of one small block per
-//   SM loses nothing as long as its blocks fit side by side on fewer SMs.
+// Expected: FMAs and tensor products in proportion to the SMs. Reads of DRAM and L2 keep more, until the SMs
+//   left have too few bytes in flight: Little's law. The higher a card's DRAM bandwidth and the lower the
+//   occupancy, the sooner they follow the SMs. A grid of one small block per SM loses little on half of them.
 #include <set>
 
 #include "benchmarks/framework/sweep.hpp"

@@ -99,8 +99,7 @@ def write(made_up: Fleet, top: Path) -> Path:
     text = json.dumps(env)
     assert env["gpu"]["uuid"] in text
     columns = list(made_up.rows)
-    cycles = next(name for name in ("cycles_per_iteration", "cycles_per_pass") if name in columns)  # retired
-    changed = [columns.index(name) for name in (*TIMES, *RATES, "sm_clock_hz", cycles)]
+    changed = [columns.index(name) for name in (*TIMES, *RATES, "sm_clock_hz", "cycles_per_iteration")]
     numbers = made_up.rows.iloc[:, changed].apply(pd.to_numeric).to_numpy(float)
     power = np.array([*(1 for _ in TIMES), *(-1 for _ in RATES), 0, 1])  # of the factor of seconds
     clocks = np.array([0] * (len(changed) - 2) + [1, 1])

@@ -60,8 +60,7 @@ def lay(folder: Path, samples: int, more: str, seed: int) -> None:
         cases[column] *= factor
     for column in RATES:
         cases[column] /= factor
-    names = ("cycles_per_iteration", "cycles_per_pass")  # the second is retired
-    cases[next(name for name in names if name in cases)] *= factor
+    cases["cycles_per_iteration"] *= factor
     valid = cases["status"].eq("valid")
     dropped = told.groupby("case_id")["discarded"].sum()
     for column, count in (("samples", kept.size()), ("discarded", dropped)):

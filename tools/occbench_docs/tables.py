@@ -16,7 +16,7 @@ from occbench_docs import DOCS, DocsError
 from occbench_docs.commands import commands
 from occbench_docs.experiments import index
 from occbench_docs.markdown import table
-from occbench_docs.runs import run_of, runs
+from occbench_docs.runs import Run, percent, rate, run_of, runs
 from occbench_docs.schema import example, fields
 
 
@@ -128,6 +128,56 @@ def of_cards() -> str:
     return table(["parameter", "unit", *heads, f"{gpus[1]} over {gpus[0]}"], lines)
 
 
+def gpus() -> dict[str, Run]:
+    """The committed runs by the short names of their GPUs: 'H200' of 'NVIDIA H200'."""
+    return {run.gpu.split()[1]: run for run in runs()}
+
+
+def of_warp_roles() -> str:
+    """Throughput by the registers of a producer and of the two consumer warpgroups beside it."""
+    found = {gpu: run.rows("warp_roles").set_index("register_cap") for gpu, run in gpus().items()}
+    lines = []
+    for consumer, row in next(iter(found.values())).sort_index(ascending=False).iterrows():
+        producer = 3 * row["registers_per_thread"] - 2 * consumer  # what the launch has left of its three
+        cells = [f"{producer:.0f}/{consumer:.0f}", f"{row['local_bytes']:.0f} B"]
+        for rows in found.values():
+            here = rows.loc[consumer]
+            part = percent(here["throughput"] / rows["throughput"].max())
+            cells.append(f"{rate(here['throughput'], here['throughput_unit'])}, {part}")
+        lines.append(cells)
+    head = ["producer/consumer registers", "stack per thread", *(f"{gpu}, of its best" for gpu in found)]
+    return table(head, lines)
+
+
+ROUTES = {"launch_bounds": "`__launch_bounds__`", "maxnreg": "`__maxnreg__`"}
+SPILLING = ["idle_values", "register_route", "register_cap"]  # what both ways to spill have in common
+
+
+def of_smem_spilling() -> str:
+    """Throughput with spills to shared memory, against the same cap with spills to local memory."""
+    pairs = {}
+    for gpu, run in gpus().items():
+        rows = run.rows("smem_spilling", "asked_resident_blocks.isna()").fillna({"idle_values": 0})
+        to_shared = rows["baseline"].notna()
+        both = rows[~to_shared].merge(rows[to_shared], on=SPILLING, suffixes=("", "_shared"))
+        pairs[gpu] = both.sort_values(SPILLING, ascending=[True, True, False], ignore_index=True)
+    lines = []
+    for at, row in next(iter(pairs.values())).iterrows():
+        changes = [both.loc[at, "throughput_shared"] / both.loc[at, "throughput"] for both in pairs.values()]
+        lines.append(
+            [
+                "outside the loop" if row["idle_values"] else "in the loop",
+                f"{ROUTES[row['register_route']]}, {row['register_cap']:.0f}",
+                f"{row['local_bytes']:.0f} to {row['local_bytes_shared']:.0f} B",
+                f"{row['static_smem_bytes_shared']:,.0f} B",
+                f"{row['blocks_per_sm']:.0f} to {row['blocks_per_sm_shared']:.0f}",
+                *(f"{100 * (change - 1):+.1f} %" for change in changes),
+            ]
+        )
+    head = ["spills", "cap, registers", "stack per thread", "shared memory per block", "blocks per SM"]
+    return table([*head, *(f"throughput: {gpu}" for gpu in pairs)], lines)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "cards": of_cards,
     "commands": commands,
@@ -139,4 +189,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "frozen": of_frozen,
     "probes": of_probes,
     "runs": of_runs,
+    "smem-spilling": of_smem_spilling,
+    "warp-roles": of_warp_roles,
 }
