@@ -16,7 +16,9 @@ from occbench_tools import caps, sass
 from occbench_tools.caps.builds import Build, Use, requests_of
 from occbench_tools.caps.ptx import Limit, limited, requests
 from occbench_tools.caps.roles import MOST_SPLITS, Requests, chosen_splits, pool_of_build
+from occbench_tools.caps.show import spilled_by_role
 from occbench_tools.command import Refused
+from occbench_tools.inspect_lines.roles import Pool, Role
 from occbench_tools.programs import run_program
 from pages import built
 from test_caps_compilers import SOURCE, answers, needs_nvcc
@@ -145,7 +147,14 @@ def test_spills_are_told_by_role_and_builds_are_run(tmp_path: Path) -> None:
     assert spilled["as it is"] == spilled["roles 120/192"] == (0, 0)
     assert spilled["roles 24/240"][0] > 0 == spilled["roles 24/240"][1]
     assert spilled["roles 168/168"][0] == 0 < spilled["roles 168/168"][1]
+    assert all(sum(spilled[name]) == int(row["spill_bytes"]) for name, row in rows.items())
     assert all(row["samples"] == "2" and row["output"] == "same" for row in rows.values())
+
+
+def test_spills_that_no_role_has_alone_are_named() -> None:
+    roles = tuple(Role((n,), 24, (), 20, spilled, True) for n, spilled in enumerate((0, 96)))
+    assert spilled_by_role(Pool(2, 24, roles, 0)) == "0/96"
+    assert spilled_by_role(Pool(2, 24, roles, 16)) == "0/96, shared 16"
 
 
 @needs_tools

@@ -150,7 +150,7 @@ LIVE = """
 .text.k:                                                     // |     :        |
         /*0000*/                   LDC R1, c[0x0][0x28] ;     // |  1  ^        |        |
 .L_x_1:                                                      // |  1  :        |
-        /*0010*/                   STL [R1], R0 (*"SpillRefill"*); // |  2 v:        |        |
+        /*0010*/                   STL [R1], R0; // |  2 v:        |        |
         /*0020*/              @!P0 BRA `(.L_x_1) ;            // |     :        |  1     |
 """
 LINES = """
@@ -174,10 +174,10 @@ def test_a_row_of_another_kind_is_an_invalid_argument(row: str, capsys: pytest.C
 
 
 def test_a_listing_is_read() -> None:
-    code, live, spills = parse_instructions(LIVE.splitlines())
+    code, live = parse_instructions(LIVE.splitlines())
     assert [code[at].opcode for at in (0, 16, 32)] == ["LDC", "STL", "BRA"]
     assert code[32].next_addresses == [16, 48]  # its label is the address behind it
-    assert live == {0: " ^", 16: "v:"} and spills == {16}
+    assert live == {0: " ^", 16: "v:"}
     chains = parse_chains(LINES.splitlines())
     assert [(line.file, line.number) for line in chains[0]] == [("/tmp/a b.cuh", 2), ("/tmp/k.cu", 20)]
     assert [line.number for line in chains[16]] == [21] == [line.number for line in chains[32]]
@@ -211,11 +211,28 @@ def test_an_old_cubin_gets_the_header_of_cuda_13_and_stays_as_it_is_otherwise() 
     assert with_new_header(new) is None and with_new_header(old[:9]) is None and with_new_header(b"") is None
 
 
+@pytest.mark.skipif(not has_disassembler(), reason="no nvdisasm")
+def test_spills_are_those_that_ptxas_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """nvdisasm 13.2 and earlier do not print the notes."""
+    found = {}
+    for kernel in ("array_alone", "array_and_spills"):
+        found[kernel] = [step.is_spill for step in read_listing(NEW, "sm_90", kernel).steps]
+    assert sum(found["array_and_spills"]) > 0 == sum(found["array_alone"])
+    folder = next(f for f in sass.tool_folders() if all((f / t).exists() for t in ("nvdisasm", "cuobjdump")))
+    (tmp_path / "cuobjdump").symlink_to(folder / "cuobjdump")
+    old = tmp_path / "nvdisasm"
+    old.write_text(f'#!/bin/sh\n{folder}/nvdisasm "$@" | sed \'s/(."SpillRefill".)//\'\n')
+    old.chmod(0o755)
+    monkeypatch.setattr(sass, "tool_folders", lambda: [tmp_path])
+    for kernel, spills in found.items():
+        assert [step.is_spill for step in read_listing(NEW, "sm_90", kernel).steps] == spills
+
+
 @pytest.mark.parametrize(("spill_bytes", "stored"), [(4, 4), (0, 0), (None, 0)])
 def test_spills_that_ptxas_does_not_mark_are_those_that_inspect_counted(
     spill_bytes: int | None, stored: int
 ) -> None:
-    code, live, _ = parse_instructions(LIVE.replace('(*"SpillRefill"*)', "").splitlines())
+    code, live = parse_instructions(LIVE.splitlines())
     steps = [Step(code[at], live.get(at, ""), (), False) for at in code]
     pressure = pressure_of(Listing("k", "sm_90", steps), {"spill_bytes": spill_bytes})
     assert [use.stored_bytes for use in pressure.line_uses()] == [stored]

@@ -15,7 +15,17 @@ import pytest
 from made_up import REPOSITORY
 from occbench_tools import sass
 from occbench_tools.inspect_lines.listing import Step
-from occbench_tools.inspect_lines.roles import MOST_VISITS, SETS, after, lookup, operand, requests_of
+from occbench_tools.inspect_lines.roles import (
+    MOST_VISITS,
+    SETS,
+    Pool,
+    Role,
+    after,
+    lookup,
+    operand,
+    requests_of,
+    spilled_by,
+)
 from occbench_tools.programs import run_program
 from occbench_tools.sass import Instruction
 from pages import built
@@ -64,9 +74,9 @@ def test_code_that_takes_too_long_to_follow_is_not_read() -> None:
     branch = Instruction(0, "P0", "BRA", ("0x0",))
     steps = [Step(each, "", (), False) for each in [*code, branch, Instruction(0, "", SETS, ("0x18",))]]
     following = {n: [n + 1] for n in range(len(steps))} | {2 * count: [count, 2 * count + 1]}
-    assert requests_of(steps, SimpleNamespace(after=following), 0) == set()
+    assert requests_of(steps, SimpleNamespace(after=following), 0) == (set(), set())
     short = dict(following) | {2 * count: [2 * count + 1]}
-    assert requests_of(steps, SimpleNamespace(after=short), 0) == {2 * count + 1}
+    assert requests_of(steps, SimpleNamespace(after=short), 0)[0] == {2 * count + 1}
 
 
 @needs_tools
@@ -101,6 +111,42 @@ def test_each_warpgroup_has_its_role(
     assert verdict in text and max(map(len, text.splitlines())) <= 80
     producer, consumer = found["roles"]
     assert 64 < consumer["live_registers"] <= 168 and producer["live_registers"] < 40
+
+
+def pool(groups: int, own: int, *roles: tuple[int, int, int]) -> Pool:
+    """Of roles with warpgroups, a request and live registers each; without a request (0) it keeps `own`."""
+    numbers = iter(range(groups))
+    made = (
+        Role(tuple(next(numbers) for _ in range(count)), request or own, (), live, 0, request > 0)
+        for count, request, live in roles
+    )
+    return Pool(groups, own, tuple(made), 0)
+
+
+@pytest.mark.parametrize(
+    ("found", "split"),
+    [
+        # 160 is the largest request and so the launch's; 65,536 / 384 gives 168: 504 - 32 = 472 = 2 x 236.
+        (pool(3, 160, (1, 40, 29), (2, 160, 142)), [32, 232]),
+        # Two blocks of 256 are resident and may have 128 each: 256 - 24 = 232.
+        (pool(2, 104, (1, 24, 20), (1, 104, 90)), [24, 232]),
+        # The launch has fewer than the largest request: its bounds hold it, 504 - 24 = 480 = 2 x 240.
+        (pool(3, 168, (1, 40, 20), (2, 232, 200)), [24, 240]),
+        (pool(3, 168, (1, 24, 20), (2, 240, 200)), []),
+        # A warpgroup without a request has what the launch has: 2 x 128 + 24 + 232 = 4 x 128.
+        (pool(4, 128, (2, 0, 20), (1, 40, 20), (1, 160, 120)), [128, 24, 232]),
+    ],
+)
+def test_a_better_split_uses_what_the_launch_then_has(found: Pool, split: list[int]) -> None:
+    better = found.better_split() or {}
+    assert [better[role] for role in found.roles if role in better] == split
+
+
+def test_each_spill_belongs_to_one_role_or_is_shared() -> None:
+    store = Instruction(0, "", "STL.64", ("[R1]", "R2"))
+    steps = [Step(store, "", (), True)] * 6
+    # One runs 0, 1, 2 and 5, another 0, 3, 4 and 5.
+    assert spilled_by(steps, {1: {0, 1, 2, 5}, 3: {0, 3, 4, 5}}) == ({1: 16, 3: 16}, 16)
 
 
 @needs_tools

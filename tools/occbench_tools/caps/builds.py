@@ -14,6 +14,7 @@ from pathlib import Path
 
 from occbench_tools.caps.ptx import Limit, limited
 from occbench_tools.caps.toolchain import OUT, Children, Failed, Ptxas, Script, run_steps
+from occbench_tools.cubin import sections_of, virtual_resources_of
 from occbench_tools.inspect_lines.roles import Pool
 
 ENTRY = re.compile(r"Compiling entry function '(.*)' for '(sm_\w+)'")
@@ -24,7 +25,6 @@ SMEM = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
 LINKED = re.compile(r"nvlink info\s*: Function properties for '(.*)':")
 LINKED_USE = re.compile(r"nvlink info\s*: used (\d+) registers, .*?(\d+) stack, (\d+) bytes smem")
 RESERVED = 1024  # bytes of the driver, which nvlink counts since cc 9.0
-VIRTUAL_RESOURCES = 0x4A  # EIATTR_VRC_CTA_INIT_COUNT in .nv.info.KERNEL
 UNSUPPORTED = re.compile(r"ptxas \w+\s*: (Pragma .* unsupported)")  # by a ptxas before CUDA 13.0
 SET_MAX_REGISTERS = 0x9C8  # opcode of USETMAXREG, which setmaxnreg becomes
 
@@ -105,17 +105,6 @@ def requests_of(code: bytes) -> tuple[int, ...]:
     return tuple(sorted({count & 0x1FF for low, count, _ in words if low & 0xFFF == SET_MAX_REGISTERS}))
 
 
-def virtual_resources_of(info: bytes) -> int:
-    """Of .nv.info.KERNEL, whose entries are a format, an attribute and a value or (format 4) its size."""
-    at = 0
-    while at + 4 <= len(info):
-        layout, attribute, value = struct.unpack_from("<BBH", info, at)
-        if attribute == VIRTUAL_RESOURCES and layout != 4:
-            return value & 0xFF
-        at += 4 + (-(-value // 4) * 4 if layout == 4 else 0)
-    return 0
-
-
 def pool_needed(own: Use, block_size: int) -> int:
     """Registers per thread below which fewer warpgroups get what they ask for than of the source as it is."""
     groups, unit = block_size // 128, 8
@@ -144,22 +133,6 @@ def waits_of(build: Build, own: Build, block_sizes: dict[str, int]) -> dict[str,
                 f"moves registers between its warps (setmaxnreg {asked.requests[0]} to "
                 f"{asked.requests[-1]}): with fewer than {needed} at the launch, its requests are never met"
             )
-    return found
-
-
-def sections_of(cubin: bytes) -> dict[str, bytes]:
-    """By name, of an ELF of 64 bits, little endian."""
-    if cubin[:6] != b"\x7fELF\x02\x01":
-        return {}
-    (table,) = struct.unpack_from("<Q", cubin, 0x28)
-    size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
-    headers = [struct.unpack_from("<IIQQQQ", cubin, table + n * size) for n in range(count)]
-    strings = headers[names][4]
-    found = {}
-    for header in headers:
-        begin = strings + header[0]
-        name = cubin[begin : cubin.index(b"\0", begin)].decode("utf-8", "replace")
-        found[name] = cubin[header[4] : header[4] + header[5]]
     return found
 
 

@@ -13,6 +13,7 @@ from occbench_tools.caps.ptx import requests as requests_of
 from occbench_tools.caps.toolchain import Script
 from occbench_tools.command import Refused
 from occbench_tools.inspect_lines.listing import read_listing
+from occbench_tools.inspect_lines.pressure import mark_spills
 from occbench_tools.inspect_lines.roles import LEAST, MOST, UNIT, Pool, pool_of
 from occbench_tools.lines import complain
 from occbench_tools.sass import Failure, Skip
@@ -30,7 +31,13 @@ def pool_of_build(build: Build, kernel: str, arch: str, block_size: int) -> Pool
         raise Refused(5, str(missing)) from None
     except Failure as unreadable:
         raise Refused(1, str(unreadable)) from None
-    row = {"block_size": block_size, "registers_per_thread": build.uses[kernel].registers}
+    use = build.uses[kernel]
+    row = {
+        "block_size": block_size,
+        "registers_per_thread": use.registers,
+        "spill_bytes": use.spill_bytes,
+    }
+    mark_spills(listing, row, [])
     return pool_of(listing, row)
 
 

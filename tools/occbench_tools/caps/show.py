@@ -19,6 +19,7 @@ from occbench_tools.caps.ptx import Limit
 from occbench_tools.caps.steps import Footprint, Residency, residencies
 from occbench_tools.caps.timing import Change, Times, change, output_of, percent, verdict
 from occbench_tools.escape import printable
+from occbench_tools.inspect_lines.roles import Pool
 from occbench_tools.programs import demangle
 from occbench_tools.screen import elided
 
@@ -39,6 +40,12 @@ def words_of(build: Build) -> str:
 
 def by_role(values: Iterable[Any]) -> str:
     return "/".join(map(str, values))
+
+
+def spilled_by_role(pool: Pool) -> str:
+    """'0/96'; '0/96, shared 16' where code that no role runs alone spills as well."""
+    shared = f", shared {pool.shared_spilled_bytes}" if pool.shared_spilled_bytes else ""
+    return by_role(role.spilled_bytes for role in pool.roles) + shared
 
 
 def smem_cost(use: Use, residency: Residency, plain: tuple[Use, Residency]) -> str:
@@ -129,7 +136,7 @@ def rows_of(
         if build.pool:
             row |= {
                 "live_by_role": by_role("" if role.live is None else role.live for role in build.pool.roles),
-                "spilled_by_role": by_role(role.spilled_bytes for role in build.pool.roles),
+                "spilled_by_role": spilled_by_role(build.pool),
             }
         alike = (each for each in times if each.build.code() == build.code() and not build.why_not)
         if timed := next(alike, None):

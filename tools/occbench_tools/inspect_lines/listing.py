@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from occbench_tools import sass
+from occbench_tools.cubin import noted_spills, sections_of
 from occbench_tools.sass import Failure, Instruction, Skip
 
 LONGEST = 200_000  # instructions of a kernel
@@ -152,8 +153,8 @@ def lines_of(nvdisasm: Path, options: list[str], cubin: Path, symbol: str) -> li
     return kept
 
 
-def parse_instructions(lines: list[str]) -> tuple[dict[int, Instruction], dict[int, str], set[int]]:
-    """Of a listing: instructions and, where it has them, register states by offset, offsets of spills."""
+def parse_instructions(lines: list[str]) -> tuple[dict[int, Instruction], dict[int, str]]:
+    """Of a listing: instructions and, where it has them, register states, by offset."""
     labels: dict[str, int] = {}
     waiting: list[str] = []
     for line in lines:
@@ -164,7 +165,6 @@ def parse_instructions(lines: list[str]) -> tuple[dict[int, Instruction], dict[i
             waiting = []
     code: dict[int, Instruction] = {}
     live: dict[int, str] = {}
-    spills: set[int] = set()
     for line in lines:
         text, _, columns = line.partition(" // |")
         text = TO_LABEL.sub(lambda match: hex(labels.get(match[1], -1)), text)
@@ -174,11 +174,9 @@ def parse_instructions(lines: list[str]) -> tuple[dict[int, Instruction], dict[i
         offset = int(address, 16)
         operands = operands.partition("(*")[0].strip()
         code[offset] = Instruction(offset, guard or "", opcode, tuple(re.split(r",\s*", operands)))
-        if '"SpillRefill"' in text:
-            spills.add(offset)
         if columns and (states := COUNT.match(columns.partition("|")[0])) and states[1]:
             live[offset] = states[2].rstrip()
-    return code, live, spills
+    return code, live
 
 
 def parse_chains(lines: list[str]) -> dict[int, tuple[Line, ...]]:
@@ -214,8 +212,13 @@ def kernel_listing(nvdisasm: Path, cubin: Path, symbol: str, arch: str) -> Listi
     """None if the cubin has no kernel of that name. Raises Failure."""
     if not (lines := lines_of(nvdisasm, ["-gi"], cubin, symbol)):
         return None
-    code, live, spills = parse_instructions(live_lines(nvdisasm, cubin, symbol) or lines)
+    code, live = parse_instructions(live_lines(nvdisasm, cubin, symbol) or lines)
+    try:
+        spills = noted_spills(sections_of(cubin.read_bytes()).get(f".nv.info.{symbol}", b""))
+    except (struct.error, ValueError, IndexError):
+        raise Failure(f"{cubin.name}: damaged table of sections") from None
     chains = parse_chains(lines)
+    spills = {at for at in spills if at in code and code[at].base in sass.LOCAL}
     steps = [Step(code[at], live.get(at, ""), chains.get(at, ()), at in spills) for at in sorted(code)]
     return Listing(symbol, arch, steps)
 

@@ -8,6 +8,7 @@ thread of each warpgroup, with the registers whose values are known from its thr
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from occbench_tools.sass import Instruction
 
 WARPGROUP = 128  # threads
 UNIT, LEAST, MOST = 8, 24, 256  # of what setmaxnreg takes
+SM_REGISTERS = 65_536  # of each architecture that has setmaxnreg
 WORD = (1 << 32) - 1
 SETS = "USETMAXREG"
 REGISTER = re.compile(r"U?R\d+$")
@@ -156,10 +158,12 @@ def after(known: Known, i: Instruction, thread: int) -> Known:
     return known
 
 
-def requests_of(steps: list[Step], flow: Flow, thread: int) -> set[int]:
+def requests_of(steps: list[Step], flow: Flow, thread: int) -> tuple[set[int], set[int]]:
     """The first USETMAXREGs that a thread may reach, by their places; -1 for the kernel's end without one.
+    And all places up to there.
 
-    Empty where following the code takes too long: each register that a loop unlearns is one round more.
+    The first is empty where following the code takes too long: each register that a loop unlearns is one
+    round more.
     """
     before: dict[int, Known] = {0: {}}
     todo, found = [0], set()
@@ -168,7 +172,7 @@ def requests_of(steps: list[Step], flow: Flow, thread: int) -> set[int]:
         n = todo.pop()
         left -= 1
         if left < 0:
-            return set()
+            return set(), set()
         i = steps[n].instruction
         if i.base == SETS:
             found.add(n)
@@ -190,20 +194,21 @@ def requests_of(steps: list[Step], flow: Flow, thread: int) -> set[int]:
             if old is None or new != old:
                 before[each] = new
                 todo.append(each)
-    return found
+    return found, set(before)
 
 
 @dataclass(frozen=True)
 class Role:
     """Warpgroups that ask for `request` registers at one place, or keep those of the launch. `warpgroups`:
     empty where the branches before cannot be read; `live`: most registers live from there on, None where
-    nvdisasm cannot tell."""
+    nvdisasm cannot tell; `spilled_bytes`: in code that no other role runs."""
 
     warpgroups: tuple[int, ...]
     request: int
     chain: tuple[Line, ...]
     live: int | None
     spilled_bytes: int
+    asks: bool = True  # else it keeps the registers of the launch
 
     @property
     def enough(self) -> int:
@@ -218,6 +223,7 @@ class Pool:
     groups: int
     own: int  # registers per thread of the launch
     roles: tuple[Role, ...]  # by warpgroup, or in the order of the code
+    shared_spilled_bytes: int  # of code that several roles run, or that precedes them
 
     @property
     def allocated(self) -> int:
@@ -232,27 +238,54 @@ class Pool:
     def asked(self) -> int:
         return sum(role.request * len(role.warpgroups) for role in self.roles)
 
+    def launch_with(self, request: int) -> int:
+        """Registers per thread of the launch if the largest request were `request`.
+
+        ptxas gives the launch no more than the largest request. If that is all it has, a larger one makes the
+        launch grow, as far as the launch bounds go: at least until fewer blocks fit.
+        """
+        if self.own < max(role.request for role in self.roles):
+            return self.own
+        per_register = self.groups * WARPGROUP
+        blocks = max(1, SM_REGISTERS // (self.own * per_register))
+        return max(self.own, min(request, SM_REGISTERS // (blocks * per_register) // UNIT * UNIT))
+
     def better_split(self) -> dict[Role, int] | None:
         """Requests of each role, with more for the largest, where others ask for more than they need."""
         largest = max(self.roles, key=lambda role: role.request)
-        split = {r: min(r.request, r.enough) for r in self.roles if r.live is not None and r is not largest}
-        if len(split) + 1 != len(self.roles):
+        others = [role for role in self.roles if role is not largest]
+        if any(role.live is None for role in others):
             return None
-        rest = self.allocated - sum(n * len(role.warpgroups) for role, n in split.items())
-        split[largest] = min(rest // len(largest.warpgroups) // UNIT * UNIT, MOST)
-        return split if split[largest] > largest.request else None
+        for request in range(MOST, largest.request, -UNIT):
+            launch = self.launch_with(request)
+            split = {r: min(r.request, r.enough) if r.asks else launch for r in others} | {largest: request}
+            if sum(n * len(role.warpgroups) for role, n in split.items()) <= self.groups * launch:
+                return split
+        return None
 
 
-def role_at(steps: list[Step], flow: Flow, place: int, warpgroups: tuple[int, ...], own: int) -> Role:
-    region = [n for n, _ in flow.walk([place], flow.after)]
-    step = steps[place]
+def role_at(
+    steps: list[Step], place: int, region: set[int], spilled_bytes: int, warpgroups: list[int], own: int
+) -> Role:
+    """`region`: what it runs with the registers that it asked for, or all if it asks for none (place -1)."""
+    step = steps[max(place, 0)]
     return Role(
-        warpgroups,
-        int(step.instruction.operands[-1], 0) if step.instruction.base == SETS else own,
+        tuple(warpgroups),
+        int(step.instruction.operands[-1], 0) if place >= 0 else own,
         step.chain,
         max(steps[n].live_count for n in region) if any(steps[n].live for n in region) else None,
-        sum(steps[n].spilled_bytes for n in region),
+        spilled_bytes,
+        place >= 0,
     )
+
+
+def spilled_by(steps: list[Step], runs: Mapping[int, set[int]]) -> tuple[dict[int, int], int]:
+    """Bytes of each role that runs some places alone, and of all other places."""
+    count = Counter(at for places in runs.values() for at in places)
+    spilled = {
+        n: sum(steps[at].spilled_bytes for at in places if count[at] == 1) for n, places in runs.items()
+    }
+    return spilled, sum(step.spilled_bytes for step in steps) - sum(spilled.values())
 
 
 def pool_of(listing: Listing, row: Mapping[str, Any]) -> Pool | None:
@@ -266,10 +299,15 @@ def pool_of(listing: Listing, row: Mapping[str, Any]) -> Pool | None:
     groups = range(threads // WARPGROUP)
     own = -(-row["registers_per_thread"] // UNIT) * UNIT
     reached = [requests_of(steps, flow, WARPGROUP * group) for group in groups]
-    if all(len(found) == 1 for found in reached):
-        for group, (n,) in zip(groups, reached, strict=True):
+    before: dict[int, set[int]] = {}  # its request
+    if all(len(found) == 1 for found, _ in reached):
+        for group, ((n,), places) in zip(groups, reached, strict=True):
             asking.setdefault(n, []).append(group)
+            before[n] = before.get(n, set()) | places
         asking = {n: warpgroups for n, warpgroups in asking.items() if warpgroups}
+    behind = {n: {at for at, _ in flow.walk([n], flow.after)} if n >= 0 else before[n] for n in asking}
+    runs = {n: behind[n] | before.get(n, set()) for n in asking}
+    spilled, shared = spilled_by(steps, runs)
     in_order = sorted(asking.items(), key=lambda item: (item[1], item[0]))
-    roles = (role_at(steps, flow, max(n, 0), tuple(warpgroups), own) for n, warpgroups in in_order)
-    return Pool(len(groups), own, tuple(roles))
+    roles = (role_at(steps, n, behind[n], spilled[n], warpgroups, own) for n, warpgroups in in_order)
+    return Pool(len(groups), own, tuple(roles), shared)

@@ -129,6 +129,8 @@ def role_lines(pool: Pool) -> Iterator[str]:
             f"  {ranges(role.warpgroups):>10}  {role.request:7}  {live:>5}  {role.spilled_bytes or '':>7}  "
             f"{place_of(role.chain)}"
         )
+    if pool.shared_spilled_bytes:
+        yield f"{pool.shared_spilled_bytes} B more are spilled in code that no role runs alone"
     if not pool.is_read:
         yield "which warpgroup takes which branch cannot be read: the roles are in the order of the code"
         return
@@ -140,6 +142,9 @@ def role_lines(pool: Pool) -> Iterator[str]:
     yield f"{asked} = {pool.asked} of {pool.allocated}" + (f": {rest} are never used" if rest else "")
     if split := pool.better_split():
         yield f"{sum_text(split)} holds all that is live, with more for the largest role"
+        launch = pool.launch_with(max(split.values()))
+        if launch > pool.own:
+            yield f"(the launch then gets {pool.groups} x {launch} = {pool.groups * launch})"
 
 
 def as_text(pressure: Pressure) -> Iterator[str]:
@@ -242,6 +247,7 @@ def pool_json(pool: Pool) -> dict[str, Any]:
             }
             for role in pool.roles
         ],
+        "shared_spill_bytes": pool.shared_spilled_bytes,
         "better_requests": list((pool.better_split() or {}).values()) if pool.is_read else [],
     }
 
