@@ -323,13 +323,23 @@ def as_a_user() -> None:
         ctypes.CDLL(None).prctl(24, capability)
 
 
-def user_check(top: Path, *words: str) -> tuple[int, str, str]:
-    """`fleet check` of a folder by one whom modes stop."""
+def user_checks(top: Path, *calls: tuple[str, ...]) -> list[tuple[int, str, str]]:
+    """`fleet check` of a folder by one whom modes stop, once with each of these words."""
+    # One process: starting it takes longer than a check.
+    program = """
+import contextlib, io, json, sys
+import occbench_fleet
+for words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as error:
+        code = occbench_fleet.main(["check", *words])
+    print(json.dumps([code, out.getvalue(), error.getvalue()]))
+"""
+    words = json.dumps([[str(top), "--width", "400", *call] for call in calls])
     done = subprocess.run(
-        [sys.executable, "-m", "occbench_fleet", "check", top, "--width", "400", *words],
-        preexec_fn=as_a_user, capture_output=True, text=True,
-    )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
+        [sys.executable, "-c", program, words], preexec_fn=as_a_user, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return [(code, out, error) for code, out, error in map(json.loads, done.stdout.splitlines())]
 
 
 def unreadable_folder(top: Path) -> None:
@@ -380,17 +390,19 @@ def test_what_cannot_be_read_is_named_and_does_not_pass(what: str, own: Path) ->
     hide, words = HIDDEN[what]
     hide(own)
     try:
-        code, out, error = user_check(own)
+        formats = [("--format", name) for name in ("json", "junit", "prometheus")]
+        told = user_checks(own, (), ("--ignore-unreadable",), *formats)
+        code, out, error = told[0]
         assert (code, error) == (4, ""), out + error
         assert out.startswith("FAIL: 7 of 7 cards judged, none is odd, 1 folder not read\n")
         assert "\nnot read\n" in out and words in out, out
-        code, out, _ = user_check(own, "--ignore-unreadable")
+        code, out, _ = told[1]
         assert code == 0 and out.startswith("PASS: 7 of 7 cards judged, none is odd\n") and words in out
-        told = json.loads(user_check(own, "--format", "json")[1])
-        assert (told["passed"], len(told["unread"])) == (False, 1)
-        suite = ElementTree.fromstring(user_check(own, "--format", "junit")[1].partition("\n")[2])
-        assert suite.get("failures") == "1"
-        assert "\noccbench_fleet_unread 1\n" in user_check(own, "--format", "prometheus")[1]
+        found, suite, metrics = (out for _, out, _ in told[2:])
+        found = json.loads(found)
+        assert (found["passed"], len(found["unread"])) == (False, 1)
+        assert ElementTree.fromstring(suite.partition("\n")[2]).get("failures") == "1"
+        assert "\noccbench_fleet_unread 1\n" in metrics
     finally:
         for folder in (own / "node", first(own)):
             if folder.exists():
@@ -439,6 +451,6 @@ BAD: dict[str, tuple[Callable[[Path], object], int, str]] = {
 def test_one_bad_folder_does_not_end_the_others(what: str, own: Path) -> None:
     spoil, judged, words = BAD[what]
     spoil(own)
-    code, out, error = user_check(own)
+    ((code, out, error),) = user_checks(own, ())
     assert (code, error) == (int(judged < 8), ""), out + error
     assert f"{judged} of {judged} cards judged" in out and words in out
