@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-RESULTS = str(Path(__file__).resolve().parents[1] / "results")
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = str(ROOT / "results")
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "python")]
 
 
 def refuse_listing(event: str, arguments: tuple[object, ...]) -> None:

@@ -16,6 +16,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "error")
 
 
+@pytest.fixture
+def output_of(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs a command's main() with these words: what it prints. It must end with `code`."""
+
+    def run(main: Callable[[list[str]], int], *words: object, code: int = 0) -> str:
+        assert main([*map(str, words)]) == code
+        return capsys.readouterr().out
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Chromium without a window, whose console and network are logged."""

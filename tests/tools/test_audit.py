@@ -4,15 +4,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "tools"))
-
-from occbench_tools import audit, sass  # noqa: E402
+from occbench_tools import audit, sass
+from outputs import OutputOf
 
 # A grid-stride read of 16 bytes an iteration, as cuobjdump 13.2 prints it for sm_90, shortened.
 RECORDED = """
@@ -247,10 +243,9 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_command(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(program: Path, tmp_path: Path, output_of: OutputOf) -> None:
     record = tmp_path / "counts.json"
-    assert audit.main(["--binary", str(program), "--json", str(record)]) == 1
-    assert capsys.readouterr().out.splitlines() == [
+    assert output_of(audit.main, "--binary", program, "--json", record, code=1).splitlines() == [
         "FAIL stream/wrong: the loop at 0x20 holds LDG.128 1, not 2",
         "audited 2 variants of 1 families: 1 failures",
     ]
@@ -260,11 +255,12 @@ def test_command(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     ]
 
 
-def test_verbose(program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbose(program: Path, monkeypatch: pytest.MonkeyPatch, output_of: OutputOf) -> None:
     listed = {"variants": VARIANTS[:1], "cuda_toolkit": "13.0.88"}
     monkeypatch.setattr(audit, "list_variants", lambda binary: listed)
-    assert audit.main(["--binary", str(program), "--verbose"]) == 0
-    assert capsys.readouterr().out.startswith("ok   stream/right: FADD 4, LDG.128 1\n")
+    assert output_of(audit.main, "--binary", program, "--verbose").startswith(
+        "ok   stream/right: FADD 4, LDG.128 1\n"
+    )
 
 
 def test_no_disassembler(
@@ -281,11 +277,7 @@ def test_no_disassembler(
     "exit_code, text", [(0, "\n"), (0, "cuobjdump info: no code\n"), (1, "cuobjdump fatal: no\n")]
 )
 def test_nothing_to_read(
-    program: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    exit_code: int,
-    text: str,
+    program: Path, monkeypatch: pytest.MonkeyPatch, output_of: OutputOf, exit_code: int, text: str
 ) -> None:
     for tool in ("cuobjdump", "nvdisasm"):
         (program.parent / tool).write_text(f"#!/bin/sh\nprintf '{text}'\nexit {exit_code}\n")
@@ -293,8 +285,9 @@ def test_nothing_to_read(
     monkeypatch.undo()
     monkeypatch.setattr(sass, "symbols", lambda binary: {})
     monkeypatch.setattr(sass, "tool_folders", lambda: iter([program.parent]))
-    assert audit.main(["--binary", str(program)]) == 77
-    assert ("no machine code for sm_90" in capsys.readouterr().out) == (exit_code == 0)
+    assert ("no machine code for sm_90" in output_of(audit.main, "--binary", program, code=77)) == (
+        exit_code == 0
+    )
 
 
 @pytest.mark.parametrize("words", [["--binary", "/nonexistent/occbench"], ["--colour"]])

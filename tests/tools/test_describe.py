@@ -4,16 +4,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "tools"))
-
-from occbench_tools import describe, sass  # noqa: E402
-from test_audit import FMA, code  # noqa: E402
+from occbench_tools import describe, sass
+from test_audit import FMA, code
 
 # Lines of several kernels, as cuobjdump 13.5 prints them for sm_90, one after the other.
 RECORDED = """

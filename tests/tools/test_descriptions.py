@@ -8,18 +8,14 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from occbench_tools import audit, describe, descriptions, sass
+from test_audit import program  # noqa: F401
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "tools"))
-
-from occbench_tools import audit, describe, descriptions, sass  # noqa: E402
-from test_audit import program  # noqa: E402, F401
-
 MACHINE_CODE = REPOSITORY / "kernels" / "machine_code"
 ATTRIBUTES = describe.Attributes(24, 16, 0, 256, "of the code")
 LOOP = ["2*FFMA 4 - - 00 11 11", "BRA.TAKEN 6 - - 00 00 00"]

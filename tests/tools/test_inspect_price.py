@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("pandas")
 
 from occbench_tools import inspect_price, sass
+from outputs import OutputOf
 from programs import FASTER, FLAT, kernel, write
 from test_inspect_lines import MARKS, SOURCE
 
@@ -53,9 +54,8 @@ def test_a_step_without_figures_has_no_price(column: str) -> None:
 
 
 @needs_tools
-def test_the_lines_that_hold_registers_have_a_price(program: Path, cubin: Path, capsys: Said) -> None:
-    assert inspect_price.main([str(program), str(cubin), "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_the_lines_that_hold_registers_have_a_price(program: Path, cubin: Path, output_of: OutputOf) -> None:
+    found = json.loads(output_of(inspect_price.main, program, cubin, "--format", "json"))
     (one,) = found["kernels"]
     assert one["registers_fewer"] == 8 and one["gain_of_program"] == pytest.approx(0.04 * 2 / 5.5)
     (waiting,) = one["unused_in_loop"]
@@ -70,9 +70,8 @@ def test_the_lines_that_hold_registers_have_a_price(program: Path, cubin: Path, 
 
 
 @needs_tools
-def test_text_fits_80_columns_and_says_the_gain(program: Path, cubin: Path, capsys: Said) -> None:
-    assert inspect_price.main([str(program), str(cubin)]) == 0
-    text = capsys.readouterr().out
+def test_text_fits_80_columns_and_says_the_gain(program: Path, cubin: Path, output_of: OutputOf) -> None:
+    text = output_of(inspect_price.main, program, cubin)
     assert max(map(len, text.splitlines())) <= 80
     assert "8 of 40 registers fewer is 2 blocks more:" in text
     assert "4.0 % (3.0 to 5.0) of this kernel, 1.5 % of the program" in text
@@ -80,10 +79,11 @@ def test_text_fits_80_columns_and_says_the_gain(program: Path, cubin: Path, caps
     assert "not worth it: saturated: 1 kernel" in text
 
 
-def test_a_kernel_without_a_name_is_not_priced(tmp_path: Path, capsys: Said) -> None:
+def test_a_kernel_without_a_name_is_not_priced(tmp_path: Path, output_of: OutputOf) -> None:
     folder = write(tmp_path / "program", (kernel("k", verdict="small gain", **(STEP | dict(symbol=""))),))
-    assert inspect_price.main([str(folder), str(folder / "env.json")]) == 0
-    assert "not priced: without a name: 1 kernel" in capsys.readouterr().out
+    assert "not priced: without a name: 1 kernel" in output_of(
+        inspect_price.main, folder, folder / "env.json"
+    )
 
 
 def test_what_is_not_known_is_not_called_worthless() -> None:

@@ -3,17 +3,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "tools"))
-
-from occbench_tools import describe, machine_code  # noqa: E402
-from occbench_tools.sass import Failure, Skip  # noqa: E402
-from test_audit import FMA, code  # noqa: E402
+from occbench_tools import describe, machine_code
+from occbench_tools.sass import Failure, Skip
+from test_audit import FMA, code
 
 USED = describe.Attributes(32, 0, 0)
 LOOP = code("MOV R0, RZ", FMA, FMA, "@P0 BRA 0x10", "STG.E desc[UR6][R2.64], R0", "EXIT")

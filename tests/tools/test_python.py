@@ -16,13 +16,11 @@ import pytest
 pytest.importorskip("numpy")
 
 import numpy as np
-from made_up import REPOSITORY
-from pages import H200, built
-
-sys.path.insert(0, str(REPOSITORY / "python"))
 import occbench
+from made_up import REPOSITORY
 from occbench.library import path_of_library
 from occbench_tools.caps import steps
+from pages import H200, built
 
 try:
     LIBRARY = path_of_library()

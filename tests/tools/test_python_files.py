@@ -16,7 +16,6 @@ pytest.importorskip("numpy")
 from made_up import REPOSITORY
 from pages import built
 
-sys.path.insert(0, str(REPOSITORY / "python"))
 sys.path.insert(0, str(REPOSITORY / "tests"))
 import occbench
 from forms_test import FORMS, difference

@@ -9,19 +9,16 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("numpy")
 
-from made_up import REPOSITORY
-from pages import built
-
-sys.path.insert(0, str(REPOSITORY / "python"))
 import occbench
+from made_up import REPOSITORY
 from occbench.library import NAME, path_of_library
+from pages import built
 
 try:
     LIBRARY = path_of_library()

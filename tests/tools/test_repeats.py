@@ -3,16 +3,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "tools"))
-
-from occbench_tools.repeats import repeated  # noqa: E402
-from test_audit import code  # noqa: E402
+from occbench_tools.repeats import repeated
+from test_audit import code
 
 LOAD = "LDG.E R9, desc[UR6][R2.64+0x80]"
 

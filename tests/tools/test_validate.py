@@ -5,17 +5,12 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "tools"))
-
-from occbench_tools import NEWEST, SCHEMA_VERSIONS, validate  # noqa: E402
+from occbench_tools import NEWEST, SCHEMA_VERSIONS, validate
+from outputs import OutputOf
 
 SCHEMA = validate.schema()
 CASES = [c["name"] for c in SCHEMA["files"]["cases.csv"]["columns"]]
@@ -89,15 +84,10 @@ class Folder:
         return path
 
 
-def edit(path: Path, old: str, new: str, count: int = -1) -> None:
-    text = path.read_bytes().decode()
-    assert old in text
-    path.write_bytes(text.replace(old, new, count).encode())
-
-
-def test_good_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert validate.main([str(Folder().write(tmp_path))]) == 0
-    assert capsys.readouterr().out == "1 folder, 2 cases, 6 samples: 0 violations\n"
+def test_good_folder(tmp_path: Path, output_of: OutputOf) -> None:
+    assert (
+        output_of(validate.main, Folder().write(tmp_path)) == "1 folder, 2 cases, 6 samples: 0 violations\n"
+    )
 
 
 def test_odd_number_of_samples(tmp_path: Path) -> None:
@@ -170,13 +160,15 @@ BAD_MODELS = {
 
 
 @pytest.mark.parametrize("change, expected", BAD_MODELS.values(), ids=BAD_MODELS.keys())
-def test_bad_model(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, str], expected: str
-) -> None:
+def test_bad_model(tmp_path: Path, output_of: OutputOf, change: dict[str, str], expected: str) -> None:
     folder = of_a_model()
     folder.cases[0] |= change
-    assert validate.main([str(folder.write(tmp_path))]) == 1
-    assert sum(expected in line for line in capsys.readouterr().out.splitlines()) == 1
+    assert (
+        sum(
+            expected in line for line in output_of(validate.main, folder.write(tmp_path), code=1).splitlines()
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize("version", SCHEMA_VERSIONS[:-1])
@@ -280,110 +272,79 @@ BAD_CASES = {
 
 
 @pytest.mark.parametrize("change, expected", BAD_CASES.values(), ids=BAD_CASES.keys())
-def test_bad_case(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, str], expected: str
-) -> None:
+def test_bad_case(tmp_path: Path, output_of: OutputOf, change: dict[str, str], expected: str) -> None:
     folder = Folder()
     folder.cases[0] |= change
-    assert validate.main([str(folder.write(tmp_path))]) == 1
-    lines = [line for line in capsys.readouterr().out.splitlines() if expected in line]
-    assert len(lines) == 1 and lines[0].startswith(f"{tmp_path}/cases.csv:2: ")
+    lines = output_of(validate.main, folder.write(tmp_path), code=1).splitlines()
+    (found,) = (line for line in lines if expected in line)
+    assert found.startswith(f"{tmp_path}/cases.csv:2: ")
 
 
-def no_line_feed(path: Path) -> None:
-    (path / "samples.csv").write_bytes((path / "samples.csv").read_bytes()[:-9])
-
-
-BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
-    "cut off": (no_line_feed, "samples.csv:7: the last row is cut off"),
-    "open quote": (
-        lambda p: edit(p / "cases.csv", 'of 1024"', "of 1024"),
-        "cases.csv:3: not CSV: ",
-    ),
-    "another version": (
-        lambda p: edit(p / "cases.csv", f"\n{NEWEST},", "\n1,"),
-        f"cases.csv:2: schema_version 1 is not one of 2 to {NEWEST}, the versions that this tool reads",
-    ),
-    "missing column": (lambda p: edit(p / "cases.csv", ",waves", ""), "cases.csv:1: header lacks waves"),
-    "extra column": (
-        lambda p: edit(p / "samples.csv", "time_s,", "time_s,mood,"),
-        "samples.csv:1: header has extra mood",
-    ),
+OTHER_VERSION = f"schema_version 1 is not one of 2 to {NEWEST}, the versions that this tool reads"
+# A file, what stands in it (nothing: all of it), what comes in its place once, and what is said of that.
+BAD_FILES = {
+    "open quote": ("cases.csv", 'of 1024"', "of 1024", "cases.csv:3: not CSV: "),
+    "another version": ("cases.csv", f"\n{NEWEST},", "\n1,", f"cases.csv:2: {OTHER_VERSION}"),
+    "missing column": ("cases.csv", ",waves", "", "cases.csv:1: header lacks waves"),
+    "extra column": ("samples.csv", "time_s,", "time_s,mood,", "samples.csv:1: header has extra mood"),
     "order": (
-        lambda p: edit(p / "samples.csv", "round,sample", "sample,round"),
+        "samples.csv", "round,sample", "sample,round",
         "samples.csv:1: header is out of order or repeats a column",
     ),
-    "cells": (
-        lambda p: edit(p / "samples.csv", ",0.009,", ","),
-        "samples.csv:6: 8 cells where the header has 9",
-    ),
+    "cells": ("samples.csv", ",0.009,", ",", "samples.csv:6: 8 cells where the header has 9"),
     "stranger": (
-        lambda p: edit(p / "samples.csv", CASE["case_id"], "other", 1),
-        "samples.csv:2: case_id: other is not in cases.csv",
+        "samples.csv", CASE["case_id"], "other", "samples.csv:2: case_id: other is not in cases.csv",
     ),
-    "encoding": (
-        lambda p: (p / "cases.csv").write_bytes(
-            (p / "cases.csv").read_bytes().replace(b"ilp=4", b"ilp=\xff")
-        ),
-        "cases.csv:2: not UTF-8",
-    ),
-    "empty file": (
-        lambda p: (p / "samples.csv").write_text(""),
-        "samples.csv:1: header lacks schema_version, ",
-    ),
-    "json": (
-        lambda p: edit(p / "env.json", '"seed": 1', '"seed": NaN'),
-        "env.json:1: not JSON: NaN is no number of JSON",
-    ),
-    "json syntax": (lambda p: edit(p / "env.json", '"seed": 1', '"seed": '), "env.json:17: not JSON: "),
-    "missing field": (lambda p: edit(p / "env.json", '"seed"', '"sod"'), "env.json:1: seed is missing"),
-    "field type": (
-        lambda p: edit(p / "env.json", '"sm_count": 132', '"sm_count": "132"'),
-        "env.json:22: gpu.sm_count: '132' is not of type integer",
-    ),
-    "null field": (
-        lambda p: edit(p / "env.json", '"NVIDIA H200"', "null"),
-        "gpu.name: null, and must not be",
-    ),
+    "encoding": ("cases.csv", "ilp=4", "ilp=\udcff", "cases.csv:2: not UTF-8"),
+    "empty file": ("samples.csv", "", "", "samples.csv:1: header lacks schema_version, "),
+    "json": ("env.json", '"seed": 1', '"seed": NaN', "env.json:1: not JSON: NaN is no number of JSON"),
+    "json syntax": ("env.json", '"seed": 1', '"seed": ', "env.json:17: not JSON: "),
+    "missing field": ("env.json", '"seed"', '"sod"', "env.json:1: seed is missing"),
+    "field type": ("env.json", ": 132", ': "132"', "env.json:22: gpu.sm_count: '132' is not of type integer"),
+    "null field": ("env.json", '"NVIDIA H200"', "null", "gpu.name: null, and must not be"),
     "env version": (
-        lambda p: edit(p / "env.json", f'"schema_version": {NEWEST}', '"schema_version": 1'),
-        f"env.json:2: schema_version 1 is not one of 2 to {NEWEST}, the versions that this tool reads",
+        "env.json", f'"schema_version": {NEWEST}', '"schema_version": 1', f"env.json:2: {OTHER_VERSION}",
     ),
-}
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("damage, expected", BAD_FILES.values(), ids=BAD_FILES.keys())
-def test_bad_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: Callable[[Path], None], expected: str
-) -> None:
-    damage(Folder().write(tmp_path))
-    assert validate.main([str(tmp_path)]) == 1
-    assert expected in capsys.readouterr().out
+@pytest.mark.parametrize("how", BAD_FILES)
+def test_bad_file(tmp_path: Path, output_of: OutputOf, how: str) -> None:
+    name, old, new, expected = BAD_FILES[how]
+    file = Folder().write(tmp_path) / name
+    text = file.read_bytes().decode()
+    assert old in text
+    changed = text.replace(old, new, 1) if old else new
+    file.write_bytes(changed.encode(errors="surrogateescape"))
+    assert expected in output_of(validate.main, tmp_path, code=1)
 
 
-def test_duplicate_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_last_row_cut_off(tmp_path: Path, output_of: OutputOf) -> None:
+    file = Folder().write(tmp_path) / "samples.csv"
+    file.write_bytes(file.read_bytes()[:-9])
+    assert "samples.csv:7: the last row is cut off" in output_of(validate.main, tmp_path, code=1)
+
+
+def test_duplicate_case(tmp_path: Path, output_of: OutputOf) -> None:
     folder = Folder()
     folder.cases.append(CASE)
-    assert validate.main([str(folder.write(tmp_path))]) == 1
-    assert f"cases.csv:4: case_id: {CASE['case_id']} is already on line 2" in capsys.readouterr().out
+    assert f"cases.csv:4: case_id: {CASE['case_id']} is already on line 2" in output_of(
+        validate.main, folder.write(tmp_path), code=1
+    )
 
 
-def test_line_numbers_count_lines_and_not_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_line_numbers_count_lines_and_not_rows(tmp_path: Path, output_of: OutputOf) -> None:
     folder = Folder()
     folder.cases = [IMPOSSIBLE | dict(reason="two\nlines"), CASE | dict(grid_size="")]
-    assert validate.main([str(folder.write(tmp_path))]) == 1
-    assert "cases.csv:4: grid_size: empty" in capsys.readouterr().out
+    assert "cases.csv:4: grid_size: empty" in output_of(validate.main, folder.write(tmp_path), code=1)
 
 
-def test_one_fault_in_every_row_is_said_a_few_times(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_fault_in_every_row_is_said_a_few_times(tmp_path: Path, output_of: OutputOf) -> None:
     folder = Folder()
     folder.samples += [sample(i, -1.0 - i, repetition="2") for i in range(1200)]
     folder.samples += [sample(1200, 1.0, repetition="2") | dict(time_s="soon")]
     folder.cases += [CASE | dict(case_id=f"{n}", time_p10_s=f"-{n + 1}") for n in range(7)]
-    assert validate.main([str(folder.write(tmp_path))]) == 1
-    said = capsys.readouterr().out.splitlines()
+    said = output_of(validate.main, folder.write(tmp_path), code=1).splitlines()
     assert any(line.endswith("cases.csv: 2 more: time_p10_s: ... is below ...") for line in said)
     *first, other, more, counts = [line for line in said if "cases.csv" not in line]
     assert len(first) == 5 and "samples.csv:8: time_s: " in first[0]
@@ -393,10 +354,9 @@ def test_one_fault_in_every_row_is_said_a_few_times(
 
 
 @pytest.mark.parametrize("name", ["cases.csv", "samples.csv", "env.json"])
-def test_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_missing_file(tmp_path: Path, output_of: OutputOf, name: str) -> None:
     (Folder().write(tmp_path) / name).unlink()
-    assert validate.main([str(tmp_path)]) == 4
-    assert f"{tmp_path / name}: missing\n" in capsys.readouterr().out
+    assert f"{tmp_path / name}: missing\n" in output_of(validate.main, tmp_path, code=4)
 
 
 def test_missing_folder(tmp_path: Path) -> None:
