@@ -84,7 +84,9 @@ def doubling(levels: int) -> str:
     return "_Z1f1PIiiE" + "".join(f"S_IS{digits[n]}_S{digits[n]}_E" for n in range(levels))
 
 
-class DamagedInput(unittest.TestCase):
+class WithFiles(unittest.TestCase):
+    """Tests of files in a folder of their own."""
+
     def setUp(self) -> None:
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
@@ -102,6 +104,8 @@ class DamagedInput(unittest.TestCase):
         self.assertIn(sentence, done.stderr)
         self.assertEqual(done.stderr.count("\n"), lines, done.stderr[-500:])
 
+
+class DamagedInput(WithFiles):
     def test_a_folder_that_cannot_be_read_is_named(self) -> None:
         user = NOBODY if os.geteuid() == 0 else None  # root may read all
         self.file("tree/k.cubin", CUBIN.read_bytes())
