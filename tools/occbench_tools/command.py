@@ -115,6 +115,15 @@ def occbench() -> Path | None:
     return max(built, key=lambda path: path.stat().st_mtime, default=None)
 
 
+@contextlib.contextmanager
+def reading(where: Path) -> Iterator[None]:
+    """Raises Refused, with exit code 4, where what is read or written within the block fails."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Refused(4, reason(where, error)) from error
+
+
 def relative(path: Path) -> Path:
     """The path as seen from here, where it lies below."""
     here = Path.cwd()

@@ -32,8 +32,8 @@ from pathlib import Path
 import pandas as pd
 
 from occbench_tools.analysis import read_folder
-from occbench_tools.command import entry, newest, parser_of
-from occbench_tools.lines import complain, reason, say, write_whole
+from occbench_tools.command import Refused, entry, newest, parser_of, reading
+from occbench_tools.lines import complain, say, write_whole
 from occbench_tools.programs import run_program
 from occbench_tools.untrusted_files import plain_or_packed, read_untrusted
 
@@ -54,8 +54,11 @@ LaunchKey = tuple[int, str, str]  # number of the head, process, ID
 Metric = tuple[str, str, str]  # name or label, value, unit
 
 
-class NotNcu(ValueError):
+class NotNcu(Refused):
     """One line that says why a file is not what ncu writes, and how to get one that is."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(4, words)
 
 
 def scale(unit: str) -> float:
@@ -282,7 +285,7 @@ def main(arguments: list[str] | None = None) -> int:
     output = output_of(folder, options.output)
     if output.exists():
         parser.error(f"--output: {output} is there already; name another")
-    try:
+    with reading(folder):
         cases, _ = read_folder(folder)
         launches = [launch for path in files for launch in read_launches(path)]
         counters = per_case(launches)
@@ -290,19 +293,12 @@ def main(arguments: list[str] | None = None) -> int:
         counters = counters.drop(strangers.index)
         if len(counters):
             write_run(folder, counters, output)
-    except NotNcu as error:
-        complain("occbench import-ncu", error)
-        return 4
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        complain("occbench import-ncu", reason(folder, error))
-        return 4
     for case in strangers["case_id"]:
         complain("occbench import-ncu", f"{case} is no valid case of {folder}")
     if outside := sum(case is None for case, _ in launches):
         say(f"{outside} of {len(launches)} launches lie in no case's range, and are left out")
     if not len(counters):
-        complain("occbench import-ncu", "nothing to join: no launch belongs to a case of the run")
-        return 1
+        raise Refused(1, "nothing to join: no launch belongs to a case of the run")
     say(*summary(cases, counters), output)
     return 1 if len(strangers) else 0
 

@@ -24,10 +24,10 @@ import pandas as pd
 
 from occbench_tools import screen
 from occbench_tools.analysis import read_folder
-from occbench_tools.command import add_folder, entry, folder_of, parser_of
+from occbench_tools.command import Refused, add_folder, entry, folder_of, parser_of, reading
 from occbench_tools.counters import named, read_counters
 from occbench_tools.escape import printable, prose, without_backticks
-from occbench_tools.lines import complain, reason, say
+from occbench_tools.lines import say
 
 BAND = ("throughput_predicted_low", "throughput_predicted_high")
 COLUMNS = ("source", "throughput_predicted", "bound_predicted", "throughput_baseline")
@@ -229,12 +229,11 @@ def plain(head: list[str], *parts: list[list[str]]) -> str:
 def report(
     folder: Path, bounds: Path | None, table: type(markdown) = markdown, model: Path | None = None
 ) -> str:
-    """All that the command prints. Raises as read_predictions and read_counters do; LookupError: no case."""
+    """All that the command prints. Raises as read_predictions and read_counters do; Refused: no case."""
     rows = without_backticks(read_predictions(folder, model))
     if rows["error"].isna().all():
-        raise LookupError(
-            "no valid case has a prediction; the device's parameters come from `occbench calibrate`"
-        )
+        why = "no valid case has a prediction; the device's parameters come from `occbench calibrate`"
+        raise Refused(1, f"{folder}: {why}")
     text = table(HEAD, *lines(rows)) + f"\n{verdict(rows)}\n"
     if bands := band_coverage(rows):
         text += f"\n{bands}\n"
@@ -242,7 +241,8 @@ def report(
         counters = read_counters(bounds)
         found = compare(rows, counters)
         if found.empty:
-            raise LookupError(f"{bounds}: none of its {len(counters)} cases is predicted in this folder")
+            why = f"{bounds}: none of its {len(counters)} cases is predicted in this folder"
+            raise Refused(1, f"{folder}: {why}")
         head, *body = confusion(found)
         text += (
             f"\nThe counters name the model's bound in {found['agree'].sum()} of {len(found)} cases "
@@ -269,16 +269,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--plain", action="store_true", help="columns, as on a terminal, not Markdown")
     options = parser.parse_args(arguments)
     folder = folder_of(options, "occbench predictions")
-    try:
+    with reading(folder):
         table = plain if options.plain or sys.stdout.isatty() else markdown
         text = report(folder, options.bounds, table, options.model)
         say(*text.splitlines())  # tables fit a terminal, and sentences are broken
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        complain("occbench predictions", reason(folder, error))
-        return 4
-    except LookupError as error:
-        complain("occbench predictions", f"{folder}: {error!s}")
-        return 1
     return 0
 
 

@@ -29,7 +29,7 @@ import pandas as pd
 
 from occbench_tools import counters
 from occbench_tools.analysis import read_folder
-from occbench_tools.command import add_folder, entry, newest, occbench, parser_of
+from occbench_tools.command import Refused, add_folder, entry, newest, occbench, parser_of, reading
 from occbench_tools.import_ncu import (
     COUNTERS,
     DRAM_BYTES,
@@ -44,20 +44,12 @@ from occbench_tools.import_ncu import (
     write_counters,
     write_run,
 )
-from occbench_tools.lines import complain, reason, say
+from occbench_tools.lines import complain, say
 from occbench_tools.programs import run_program
 from occbench_tools.untrusted_files import read_untrusted
 
 METRICS = [OCCUPANCY, *DRAM_BYTES, *counters.METRICS]
 AT_ONCE = 20  # cases per ncu: its own start is shared, and an end before the end loses no more
-
-
-class NoCounters(Exception):
-    """One line that says why, and the exit code."""
-
-    def __init__(self, code: int, why: str) -> None:
-        super().__init__(why)
-        self.code = code
 
 
 def chosen(cases: pd.DataFrame, count: int, experiments: list[str] | None = None) -> list[str]:
@@ -86,7 +78,7 @@ def why(*texts: str) -> str:
 
 
 def profile(options: argparse.Namespace, preset: str, what: list[str], cases: list[str]) -> pd.DataFrame:
-    """One call of ncu: a row for each of the cases that it read. Raises NoCounters where that is none."""
+    """One call of ncu: a row for each of the cases that it read. Raises Refused where that is none."""
     replay = ["application", "--cache-control", "none"] if options.as_timed else ["kernel"]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ncu.csv"
@@ -100,7 +92,7 @@ def profile(options: argparse.Namespace, preset: str, what: list[str], cases: li
         ran = run_program(words)
         said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     if "ERR_NVGPUCTRPERM" in said + ran.stdout + ran.stderr:
-        raise NoCounters(
+        raise Refused(
             3, "no right to read counters: be root, or ask for NVreg_RestrictProfilingToAdminUsers=0"
         )
     try:
@@ -109,7 +101,7 @@ def profile(options: argparse.Namespace, preset: str, what: list[str], cases: li
         found = per_case([])
     found = found[found["case_id"].isin(cases)]
     if found.empty:
-        raise NoCounters(1, f"ncu read nothing of {cases[0]} and what follows: {why(said, ran.stderr)}")
+        raise Refused(1, f"ncu read nothing of {cases[0]} and what follows: {why(said, ran.stderr)}")
     return found
 
 
@@ -121,10 +113,10 @@ def read_cases(options: argparse.Namespace, preset: str, wanted: list[str], outp
     if path.exists():
         there = pd.read_csv(io.BytesIO(read_untrusted(path)), dtype={"case_id": "string"})
         if "case_id" not in there:
-            raise NoCounters(4, f"{path} has no case_id; name another --output")
+            raise Refused(4, f"{path} has no case_id; name another --output")
     left = [case for case in wanted if case not in set(there["case_id"])]
     if path.exists() and not options.set and (other := set(options.metrics) - set(there)):
-        raise NoCounters(4, f"{path} has no {min(other)}; name another --output")
+        raise Refused(4, f"{path} has no {min(other)}; name another --output")
     what = ["--set", options.set] if options.set else ["--metrics", ",".join(options.metrics)]
     if left and options.metrics is METRICS and not options.set:
         what[1] = ",".join(known(options.ncu, METRICS))
@@ -144,7 +136,7 @@ def read_cases(options: argparse.Namespace, preset: str, wanted: list[str], outp
 
 
 def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """All that the command does. Raises NoCounters, and what reading and writing raise."""
+    """All that the command does. Raises Refused, and what reading and writing raise."""
     output = output_of(options.folder, options.output)
     cases, env = read_folder(options.folder)
     wanted = options.case or chosen(cases, options.count, options.experiment)
@@ -153,16 +145,16 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     if strangers := set(wanted) - set(cases["case_id"]):
         parser.error(f"--case: {min(strangers)} is no valid case of {options.folder}")
     if not options.ncu or not shutil.which(options.ncu):
-        raise NoCounters(5, f"{options.ncu or 'ncu'} is missing: Nsight Compute brings it; or use --ncu")
+        raise Refused(5, f"{options.ncu or 'ncu'} is missing: Nsight Compute brings it; or use --ncu")
     if not options.occbench or not os.access(options.occbench, os.X_OK):
-        raise NoCounters(4, f"{options.occbench or 'occbench'}: no such program; build it, or use --occbench")
+        raise Refused(4, f"{options.occbench or 'occbench'}: no such program; build it, or use --occbench")
     found = read_cases(options, env["preset"], wanted, output)
     if len(found):
         write_run(options.folder, found, output)
         say(*summary(cases, found), output)
     missing = [case for case in wanted if case not in set(found["case_id"])]
     if missing:
-        raise NoCounters(1, f"{len(missing)} of {len(wanted)} cases have no counters, {missing[0]} first")
+        raise Refused(1, f"{len(missing)} of {len(wanted)} cases have no counters, {missing[0]} first")
 
 
 @entry("occbench profile")
@@ -198,14 +190,8 @@ def main(arguments: list[str] | None = None) -> int:
         if getattr(options, name) < 1:
             parser.error(f"--{name}: at least 1")
     options.folder = options.folder or newest("occbench profile", COUNTERS)
-    try:
+    with reading(options.folder):
         run(options, parser)
-    except NoCounters as error:
-        complain("occbench profile", error)
-        return error.code
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        complain("occbench profile", reason(options.folder, error))
-        return 4
     return 0
 
 

@@ -19,19 +19,15 @@ from rich.text import Text
 from occbench_tools import escape
 from occbench_tools.cliffs import digest
 from occbench_tools.cliffs.find import APART, WORDS, table_of
-from occbench_tools.command import add_folder, entry, folders_of, parser_of
+from occbench_tools.command import Refused, add_folder, entry, folders_of, parser_of, reading
 from occbench_tools.escape import printable
 from occbench_tools.explain.program import document_of
 from occbench_tools.folder import Folder, check_rows, read_folder
-from occbench_tools.lines import complain, reason, write_whole
+from occbench_tools.lines import complain, write_whole
 from occbench_tools.screen import columns, painted
 from occbench_tools.untrusted_files import plain_or_packed
 
 COLOURS = {"confirmed": "bold", "unpredicted": "bold magenta", "unclear": "yellow", "absent": "dim"}
-
-
-class NothingFound(Exception):
-    """A folder that can be read and has no sweep."""
 
 
 def read(folder: Path) -> Folder:
@@ -136,28 +132,23 @@ def main(arguments: list[str] | None = None) -> int:
     found: list[tuple[Path, pd.DataFrame]] = []
     runs: list[Folder] = []
     files: list[Path] = []
-    try:
-        for folder in folders:
+    for folder in folders:
+        with reading(folder):
             run = read(folder)
             cliffs = table_of(document_of(folder, run.valid, run.env, run.samples))
-            if options.experiment:
-                cliffs = cliffs[cliffs["experiment"].isin(options.experiment)]
-            found.append((folder, cliffs))
-            run.samples = None  # large, and no longer needed
-            runs.append(run)
-            if found[-1][1].empty:
-                raise NothingFound("no cliff, predicted or not: no sweep of valid rows has any")
-        for folder, cliffs in found:
-            if options.output != "-":
-                path = Path(options.output) if options.output else folder / "cliffs.csv"
+        if options.experiment:
+            cliffs = cliffs[cliffs["experiment"].isin(options.experiment)]
+        if cliffs.empty:
+            raise Refused(1, f"{folder}: no cliff, predicted or not: no sweep of valid rows has any")
+        found.append((folder, cliffs))
+        run.samples = None  # large, and no longer needed
+        runs.append(run)
+    for folder, cliffs in found:
+        if options.output != "-":
+            path = Path(options.output) if options.output else folder / "cliffs.csv"
+            with reading(folder):
                 write_whole(path, csv(cliffs))
-                files.append(path)
-    except NothingFound as error:
-        complain("occbench cliffs", f"{folder}: {error}")
-        return 1
-    except (OSError, ValueError, KeyError) as error:
-        complain("occbench cliffs", reason(folder, error))
-        return 4
+            files.append(path)
     form = options.format or ("csv" if options.output == "-" else "table")
     if form == "table" and not (options.verbose or options.all):
         tables = [(run, cliffs) for run, (_, cliffs) in zip(runs, found, strict=True)]

@@ -15,7 +15,6 @@ from occbench_tools.compare.speedup import times
 from occbench_tools.devices import features, launched, predict, profiles, speedup
 from occbench_tools.escape import as_json, csv
 from occbench_tools.folder import Folder
-from occbench_tools.import_ncu import NotNcu
 from occbench_tools.lines import reason
 from occbench_tools.screen import aligned, digits, wrapped
 
@@ -37,8 +36,6 @@ def table_of(old: Folder, new: Folder, profile: Path, attached: Path | None) -> 
         if attached:
             read = attached
             kernels = launched.with_launches(kernels, attached)
-    except NotNcu as error:
-        raise Refused(4, str(error)) from None
     except (OSError, ValueError) as error:
         raise Refused(4, reason(read, error)) from None
     told = kernels["dram"].notna()

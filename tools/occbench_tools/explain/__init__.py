@@ -22,7 +22,7 @@ from occbench_tools.analysis import many, read_folder
 from occbench_tools.attached import is_attached
 from occbench_tools.attached.findings import headings
 from occbench_tools.attached.folder import read_attached
-from occbench_tools.command import ALL, Refused, entry, newest, parser_of
+from occbench_tools.command import ALL, Refused, entry, newest, parser_of, reading
 from occbench_tools.curves import what_has_more
 from occbench_tools.escape import as_json, file_name, link, markdown, printable, prose
 from occbench_tools.explain.achieved import achieved
@@ -30,7 +30,7 @@ from occbench_tools.explain.order import FILE, order_text, read_order
 from occbench_tools.explain.program import findings_of
 from occbench_tools.findings import Sentences
 from occbench_tools.folder import read_folder as read_whole
-from occbench_tools.lines import complain, reason, write_whole
+from occbench_tools.lines import complain, write_whole
 from occbench_tools.screen import filled
 
 WIDTH = 80
@@ -154,22 +154,18 @@ def chosen(words: list[str]) -> tuple[Path | None, list[str]]:
     return None, words
 
 
-def of_order(folder: Path, everything: bool, output: Path | None) -> int:
-    """Prints what block_order.csv shows, or draws it into a PNG or SVG; returns the exit code."""
-    try:
+def of_order(folder: Path, everything: bool, output: Path | None) -> None:
+    """Prints what block_order.csv shows, or draws it into a PNG or SVG. Raises Refused."""
+    with reading(folder):
         if output is None:
             print(order_text(folder, everything=everything), end="")
-            return 0
+            return
         from occbench_tools.plot import png, svg  # matplotlib takes a second to load
         from occbench_tools.plot.block_order import block_order
 
         figure = block_order(read_order(folder))
         write_whole(output, (svg if output.suffix == ".svg" else png)(figure))
         print(printable(output))
-    except (OSError, ValueError) as error:
-        complain("occbench explain", reason(folder, error))
-        return 4
-    return 0
 
 
 @entry("occbench explain")
@@ -202,9 +198,10 @@ def main(arguments: list[str] | None = None) -> int:
     if options.order:
         if named is None or only:
             parser.error(f"--order takes one folder, which has {FILE}")
-        return of_order(named, options.all, options.output)
+        of_order(named, options.all, options.output)
+        return 0
     folder = named or newest("occbench explain", of=ALL)
-    try:
+    with reading(folder):
         if is_attached(folder):
             if only:
                 words = f"{only[0]} is no folder, and {folder} is of `occbench attach`: it has no experiments"
@@ -223,9 +220,6 @@ def main(arguments: list[str] | None = None) -> int:
                 text += f"\n{prose(words)}\n"
         else:
             text = plain(folder, most, only)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        complain("occbench explain", reason(folder, error))
-        return 4
     print(text, end="")
     notes = read_whole(folder, samples=False, strict=False).warnings
     for note in notes:

@@ -24,11 +24,11 @@ from PIL import Image
 
 from occbench_tools import experiments
 from occbench_tools.analysis import read_folder, scaled
-from occbench_tools.command import add_folder, entry, folder_of, parser_of
+from occbench_tools.command import Refused, add_folder, entry, folder_of, parser_of, reading
 from occbench_tools.escape import file_name, pictured, printable
 from occbench_tools.explain.program import explain_rows, findings_of
 from occbench_tools.findings import Sentences
-from occbench_tools.lines import complain, reason, write_whole
+from occbench_tools.lines import write_whole
 from occbench_tools.plot import sheet
 from occbench_tools.plot.occupancy import accounted, occupancy
 from occbench_tools.plot.plain import plain
@@ -106,7 +106,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     folder = folder_of(options, "occbench plot")
-    try:
+    with reading(folder):
         cases, env = read_folder(folder)
         found = drawable(cases)
         wanted = [options.experiment] if options.experiment else found
@@ -131,10 +131,6 @@ def main(arguments: list[str] | None = None) -> int:
             ):
                 write_whole(path, (svg if path.suffix == ".svg" else png)(figure))
                 print(printable(path))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        complain("occbench plot", reason(folder, error))
-        return 4
     if not wanted:
-        complain("occbench plot", f"{folder}: no valid case")
-        return 1
+        raise Refused(1, f"{folder}: no valid case")
     return 0
