@@ -15,6 +15,7 @@ pytest.importorskip("pandas")
 import occbench_tools.findings
 from occbench_tools import NEWEST, compare, explain, plot, report, validate
 from occbench_tools.attached import text
+from outputs import OutputOf
 from pages import EVIL, assert_quiet, document, opened
 from programs import FASTER, FLAT, NEEDS, PROGRAM, break_, change, kernel, write
 
@@ -30,9 +31,8 @@ def sections(page: Path) -> dict[str, dict[str, Any]]:
     return {each["id"]: each for each in document(page)["sections"]}
 
 
-def test_explain_says_what_to_work_on(program: Path, capsys: Said) -> None:
-    assert explain.main([str(program), "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_explain_says_what_to_work_on(program: Path, output_of: OutputOf) -> None:
+    found = json.loads(output_of(explain.main, program, "--format", "json"))
     assert found["the whole program"] == [
         "Kernels that need occupancy hold 49 % of GPU time; the next step in each would gain about 2.7 % "
         "(1.5 to 3.9).",
@@ -53,33 +53,30 @@ def test_explain_says_what_to_work_on(program: Path, capsys: Said) -> None:
     assert unknown.startswith("Unknown: ") and alone.startswith("Skipped, cooperative launch: 1 kernel")
 
 
-def test_what_apply_leaves_alone_is_not_promised(program: Path, capsys: Said) -> None:
+def test_what_apply_leaves_alone_is_not_promised(program: Path, output_of: OutputOf) -> None:
     table = pd.read_csv(program / "kernels.csv", dtype=str, keep_default_na=False)
     table.loc[table["verdict"] == "faster at lower occupancy", "after"] = (
         "softmax"  # told apart by what ran before
     )
     table.to_csv(program / "kernels.csv", index=False)
-    assert explain.main([str(program), "--format", "json"]) == 0
-    said = capsys.readouterr().out
+    said = output_of(explain.main, program, "--format", "json")
     assert "less time with 25 %" in said and "--apply" not in said
 
 
-def test_a_gain_that_must_be_small_is_only_bounded(program: Path, capsys: Said) -> None:
+def test_a_gain_that_must_be_small_is_only_bounded(program: Path, output_of: OutputOf) -> None:
     table = pd.read_csv(program / "kernels.csv", dtype=str, keep_default_na=False)
     needing = table["verdict"] == "needs occupancy"
     table.loc[needing, ["gain", "gain_low", "gain_high"]] = "0.001", "-0.003", "0.005"
     table.to_csv(program / "kernels.csv", index=False)
-    assert explain.main([str(program), "--format", "json"]) == 0
-    said = capsys.readouterr().out
+    said = output_of(explain.main, program, "--format", "json")
     assert "49 % of GPU time; their next steps would gain less than 0.3 %." in said
 
 
-def test_a_step_that_may_bring_nothing_is_not_to_be_worked_on(program: Path, capsys: Said) -> None:
+def test_a_step_that_may_bring_nothing_is_not_to_be_worked_on(program: Path, output_of: OutputOf) -> None:
     table = pd.read_csv(program / "kernels.csv", dtype=str, keep_default_na=False)
     table.loc[table["verdict"] == "needs occupancy", "gain_low"] = "-0.01"
     table.to_csv(program / "kernels.csv", index=False)
-    assert explain.main([str(program), "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(output_of(explain.main, program, "--format", "json"))
     assert "work on first" not in found
     words_of_it = "The next step may bring nothing: 1 kernel, 48.6 % of GPU time"
     assert found["not worth it"][0].startswith(words_of_it)
@@ -98,34 +95,29 @@ def test_compare_names_the_folder_that_is_at_fault(program: Path, tmp_path: Path
     assert capsys.readouterr().err == f"occbench compare: {bad}/env.json: No such file or directory\n"
 
 
-def test_a_kernel_on_a_part_of_the_sms_says_so(tmp_path: Path, capsys: Said) -> None:
+def test_a_kernel_on_a_part_of_the_sms_says_so(tmp_path: Path, output_of: OutputOf) -> None:
     folder = write(tmp_path / "green", (NEEDS | dict(cells=NEEDS["cells"] | dict(sm_count=16)), FLAT))
-    assert explain.main([str(folder), "--format", "json"]) == 0
-    said = json.loads(capsys.readouterr().out)
+    said = json.loads(output_of(explain.main, folder, "--format", "json"))
     assert said["work on first"][0].startswith("`needs<float>` (grid 4096 on 16 SMs, ")
     assert " SMs" not in said["not worth it"][0]
 
 
-def test_explain_shows_three_of_a_kind_and_all_if_asked(tmp_path: Path, capsys: Said) -> None:
+def test_explain_shows_three_of_a_kind_and_all_if_asked(tmp_path: Path, output_of: OutputOf) -> None:
     many = tuple(NEEDS | dict(name=f"needs_{n}") for n in range(5))
     folder = str(write(tmp_path / "many", many))
     for form, sign in (("plain", "would save"), ("markdown", "- `needs_")):
-        assert explain.main([folder, "--format", form]) == 0
-        assert capsys.readouterr().out.count(sign) == 3
-        assert explain.main([folder, "--format", form, "--all"]) == 0
-        assert capsys.readouterr().out.count(sign) == 5
+        assert output_of(explain.main, folder, "--format", form).count(sign) == 3
+        assert output_of(explain.main, folder, "--format", form, "--all").count(sign) == 5
 
 
-def test_of_what_was_only_observed_nothing_is_judged(tmp_path: Path, capsys: Said) -> None:
+def test_of_what_was_only_observed_nothing_is_judged(tmp_path: Path, output_of: OutputOf) -> None:
     folder = write(tmp_path / "run", (kernel("seen", verdict=""),), observe=True)
     assert validate.main([str(folder)]) == 0
-    assert explain.main([str(folder)]) == 0
-    assert "Only observed (--observe)" in capsys.readouterr().out
+    assert "Only observed (--observe)" in output_of(explain.main, folder)
 
 
-def test_page_begins_with_the_sentence_of_the_terminal(program: Path, capsys: Said) -> None:
-    assert report.main([str(program)]) == 0
-    assert capsys.readouterr().out == f"{program}/report.html\n"
+def test_page_begins_with_the_sentence_of_the_terminal(program: Path, output_of: OutputOf) -> None:
+    assert output_of(report.main, program) == f"{program}/report.html\n"
     page = program / "report.html"
     assert page.stat().st_size < 250_000
     told = document(page)
@@ -195,20 +187,18 @@ def test_page_in_a_browser(browser: Any, tmp_path: Path) -> None:  # noqa: ANN40
     assert_quiet(browser, page)
 
 
-def test_the_same_program_twice_has_no_change(program: Path, capsys: Said) -> None:
-    assert compare.main([str(program), str(program), "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_the_same_program_twice_has_no_change(program: Path, output_of: OutputOf) -> None:
+    found = json.loads(output_of(compare.main, program, program, "--format", "json"))
     assert found["verdicts"] == {"SAME": 5, "AMBIGUOUS": 1}
     assert (found["gone"], found["new"], found["together"]["change"]) == ([], [], 0)
 
 
-def test_what_changed_is_said_with_its_interval(program: Path, tmp_path: Path, capsys: Said) -> None:
+def test_what_changed_is_said_with_its_interval(program: Path, tmp_path: Path, output_of: OutputOf) -> None:
     """One kernel takes 10 % less time and no more needs occupancy, one 20 % more; one is gone, one new."""
     faster = NEEDS | dict(time_s=1.8e-3, cells=FLAT["cells"])
     slower = FLAT | dict(time_s=1.2e-3)
     new = write(tmp_path / "new", (faster, slower, FASTER, kernel("fresh", verdict="saturated")))
-    assert compare.main([str(program), str(new), "--format", "json"]) == 1
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(output_of(compare.main, program, new, "--format", "json", code=1))
     by_name = {row["kernel"]: row for row in found["kernels"]}
     expected = {NEEDS["name"]: (-0.1, "FASTER"), "flat": (0.2, "SLOWER"), "faster": (0, "SAME")}
     for name, (value, verdict) in expected.items():
@@ -219,11 +209,9 @@ def test_what_changed_is_said_with_its_interval(program: Path, tmp_path: Path, c
     assert {row["kernel"] for row in found["gone"]} == {"l1", "few", "sync"}
     assert [row["kernel"] for row in found["new"]] == ["fresh"]
     for form in ("table", "markdown", "html", "csv"):
-        assert compare.main([str(program), str(new), "--format", form]) == 1
-        said = capsys.readouterr().out
+        said = output_of(compare.main, program, new, "--format", form, code=1)
         assert "needs occupancy" in said and "saturated" in said
-    assert compare.main([str(program), str(new), "--width", "80"]) == 1
-    lines = capsys.readouterr().out.splitlines()
+    lines = output_of(compare.main, program, new, "--width", "80", code=1).splitlines()
     assert max(map(len, lines)) <= 80 and len(lines) <= 24
     assert any("3 kernels gone" in line for line in lines) and any("1 kernel new" in line for line in lines)
 
@@ -236,7 +224,7 @@ def test_a_change_below_the_threshold_is_none(program: Path, tmp_path: Path) -> 
     assert compare.main([str(program), str(new), "--threshold", "10"]) == 0
 
 
-def test_signatures_are_told_apart_where_both_runs_have_them(tmp_path: Path, capsys: Said) -> None:
+def test_signatures_are_told_apart_where_both_runs_have_them(tmp_path: Path, output_of: OutputOf) -> None:
     """Two kinds of launches under one name: by their arguments; where these differ there is no verdict."""
 
     def kinds(*arguments: str) -> tuple[dict[str, Any], ...]:
@@ -248,8 +236,7 @@ def test_signatures_are_told_apart_where_both_runs_have_them(tmp_path: Path, cap
     old = write(tmp_path / "old", kinds("a", "b"))
     for arguments, count, notes in ((("a", "b"), 2, {""}), (("c", "d"), 1, {"launches of several kinds"})):
         new = write(tmp_path / "-".join(arguments), kinds(*arguments))
-        assert compare.main([str(old), str(new), "--format", "json"]) == 0
-        rows = json.loads(capsys.readouterr().out)["kernels"]
+        rows = json.loads(output_of(compare.main, old, new, "--format", "json"))["kernels"]
         assert (len(rows), {row["note"] for row in rows}) == (count, notes)
 
 
@@ -359,7 +346,9 @@ def test_verdicts_of_schema_6_are_read(program: Path, capsys: Said) -> None:
     assert capsys.readouterr().out == today
 
 
-def test_a_findings_file_is_believed_of_its_own_tables_alone(program: Path, capsys: Said) -> None:
+def test_a_findings_file_is_believed_of_its_own_tables_alone(
+    program: Path, capsys: Said, output_of: OutputOf
+) -> None:
     """What the program wrote is shown as it stands; of changed tables the program is asked again."""
     asked = occbench_tools.findings.ask(program)
     (program / "findings.json").write_text(
@@ -367,19 +356,15 @@ def test_a_findings_file_is_believed_of_its_own_tables_alone(program: Path, caps
     )
     assert validate.main([str(program)]) == 0
     capsys.readouterr()
-    assert explain.main([str(program), "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"x": ["y."]}
+    assert json.loads(output_of(explain.main, program, "--format", "json")) == {"x": ["y."]}
     change(program, "kernels.csv", "8 registers", "9 registers")
-    assert explain.main([str(program), "--format", "json"]) == 0
-    assert "9 registers fewer would save" in capsys.readouterr().out
+    assert "9 registers fewer would save" in output_of(explain.main, program, "--format", "json")
     (program / "findings.json").write_text(json.dumps(asked | dict(verdicts=7)))
-    assert validate.main([str(program)]) == 1
-    assert "verdicts: 7 is not of type array" in capsys.readouterr().out
+    assert "verdicts: 7 is not of type array" in output_of(validate.main, program, code=1)
 
 
-def test_a_good_folder_is_valid(program: Path, capsys: Said) -> None:
-    assert validate.main([str(program)]) == 0
-    assert capsys.readouterr().out == "1 folder, 6 kernels, 172 launches: 0 violations\n"
+def test_a_good_folder_is_valid(program: Path, output_of: OutputOf) -> None:
+    assert output_of(validate.main, program) == "1 folder, 6 kernels, 172 launches: 0 violations\n"
 
 
 def test_a_verdict_may_be_at_a_threshold(program: Path, capsys: Said) -> None:
@@ -410,11 +395,10 @@ VIOLATIONS = {
 
 
 @pytest.mark.parametrize("how", VIOLATIONS)
-def test_violations_are_named(program: Path, how: str, capsys: Said) -> None:
+def test_violations_are_named(program: Path, how: str, output_of: OutputOf) -> None:
     *broken, words_ = VIOLATIONS[how]
     break_(program, *broken)
-    assert validate.main([str(program)]) == 1
-    assert words_ in capsys.readouterr().out
+    assert words_ in output_of(validate.main, program, code=1)
 
 
 def test_the_last_row_cut_off_is_left_out_and_said(program: Path, capsys: Said) -> None:

@@ -26,6 +26,7 @@ from occbench_tools.cliffs import command
 from occbench_tools.cliffs.find import APART
 from occbench_tools.findings import ask
 from occbench_tools.schema import schema
+from outputs import OutputOf
 from parts import pair
 
 SWEEPS = 240
@@ -255,12 +256,10 @@ def folder(tmp_path: Path) -> Path:
     return made_up.write(tmp_path / "run", pair("read", 1e12, 0.9e12))
 
 
-def test_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main([str(folder), "--verbose"]) == 0
-    printed = capsys.readouterr().out
+def test_command(folder: Path, capsys: pytest.CaptureFixture[str], output_of: OutputOf) -> None:
+    printed = output_of(command.main, folder, "--verbose")
     assert "shared_memory: 1 predicted: 1 confirmed; 0 unpredicted" in printed and "10.0 % (" in printed
-    assert command.main([str(folder)]) == 0
-    printed = capsys.readouterr().out
+    printed = output_of(command.main, folder)
     assert printed.startswith("run (A GPU): of 1 predicted step, 1 seen; none that nobody predicted.\n")
     assert "  10 %  shared memory 1 -> 2 KiB  shared_memory: read\n" in printed
     text = (folder / "cliffs.csv").read_text(encoding="utf-8")
@@ -271,37 +270,33 @@ def test_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (folder / "else.csv").read_text(encoding="utf-8") == text
     (folder / "cliffs.csv").unlink()
     capsys.readouterr()
-    assert command.main([str(folder), "--output", "-"]) == 0
-    assert capsys.readouterr().out == text and not (folder / "cliffs.csv").exists()
-    assert command.main([str(folder), "--output", "-", "--format", "json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
+    assert output_of(command.main, folder, "--output", "-") == text and not (folder / "cliffs.csv").exists()
+    (row,) = json.loads(output_of(command.main, folder, "--output", "-", "--format", "json"))
     assert list(row) == cliffs.COLUMNS and row["predicted"] is True
-    assert command.main([str(folder), str(folder), "--output", "-"]) == 0
-    assert capsys.readouterr().out.startswith("folder,experiment,")
-    assert command.main([str(folder), "--format", "markdown"]) == 0
-    assert capsys.readouterr().out.splitlines()[2].startswith("| shared_memory | read | dynamic_smem_bytes |")
+    assert output_of(command.main, folder, folder, "--output", "-").startswith("folder,experiment,")
+    assert (
+        output_of(command.main, folder, "--format", "markdown")
+        .splitlines()[2]
+        .startswith("| shared_memory | read | dynamic_smem_bytes |")
+    )
 
 
-def test_table_leaves_out_the_absent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_leaves_out_the_absent(tmp_path: Path, output_of: OutputOf) -> None:
     folder = made_up.write(tmp_path / "run", pair("read", 1e12, 1e12))
-    assert command.main([str(folder), "--verbose"]) == 0
-    assert "sweep's best" not in capsys.readouterr().out
-    assert command.main([str(folder), "--all"]) == 0
-    assert "sweep's best" in capsys.readouterr().out
+    assert "sweep's best" not in output_of(command.main, folder, "--verbose")
+    assert "sweep's best" in output_of(command.main, folder, "--all")
 
 
-def test_a_hostile_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hostile_name(tmp_path: Path, output_of: OutputOf) -> None:
     names = dict(variant='a|b[red]\x1b[31m,"', experiment="x[/]<img>\x1b[2J")
     rows = [row | names for row in pair("read", 1e12, 0.9e12)]
     folder = made_up.write(tmp_path / "run", rows)
     for words in ([], ["--verbose"]):
-        assert command.main([str(folder), *words]) == 0
-        printed = capsys.readouterr().out
+        printed = output_of(command.main, folder, *words)
         assert r"a|b[red]\x1b[31m" in printed and "\x1b" not in printed
     (row,) = csv_module.DictReader(io.StringIO((folder / "cliffs.csv").read_text(encoding="utf-8")))
     assert row["kernel"] == 'a|b[red]\\x1b[31m,"'
-    assert command.main([str(folder), "--format", "markdown"]) == 0
-    printed = capsys.readouterr().out
+    printed = output_of(command.main, folder, "--format", "markdown")
     assert r"a\|b\[red\]" in printed and "&lt;img&gt;" in printed and "<img" not in printed
 
 

@@ -22,6 +22,7 @@ import pandas as pd
 from occbench_tools import compare
 from occbench_tools.compare import environment, summary
 from occbench_tools.folder import Folder, read_folder
+from outputs import OutputOf
 from parts import CASES, RUN, lay, modelled
 
 CLIFFS = [
@@ -110,33 +111,31 @@ def test_samples_of_no_case(
     assert not [str(warning.message) for warning in recwarn]
 
 
-def test_a_cut_off_row_is_told(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cut_off_row_is_told(base: Path, tmp_path: Path, output_of: OutputOf) -> None:
     cut = shutil.copytree(base, tmp_path / "cut")
     with (cut / "samples.csv").open("a") as stream:
         stream.write("3,transpose")
-    assert compare.main([str(base), str(cut)]) == 0
-    out = " ".join(capsys.readouterr().out.split())
+    out = " ".join(output_of(compare.main, base, cut).split())
     assert "! " in out and "the last row is cut off" in out
 
 
-def test_a_model_is_marked(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_is_marked(
+    base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], output_of: OutputOf
+) -> None:
     model = modelled(base, tmp_path / "model")
     for words in ([str(base), str(model)], [str(model), str(base)]):
         assert compare.main(words) == 2
         assert "--allow-model" in capsys.readouterr().err
-    assert compare.main([str(base), str(model), "--allow-model"]) == 0
-    out = " ".join(capsys.readouterr().out.split())
+    out = " ".join(output_of(compare.main, base, model, "--allow-model").split())
     assert out.startswith("model (model of NVIDIA H200) against base (NVIDIA H200, measured): of ")
     assert f"of {CASES} cases, none differs" in out
     assert "the 3 % that the model leaves to chance" in out
-    assert compare.main([str(base), str(model), "--allow-model", "--verbose"]) == 0
-    out = capsys.readouterr().out
+    out = output_of(compare.main, base, model, "--allow-model", "--verbose")
     assert "nothing of candidate was measured" in out
     titles = ("what differs", "Cases, by", "Cases that", "Did the cliff")
     heads = [line for line in out.splitlines() if any(title in line for title in titles)]
     assert len(heads) == 4 and all("MODEL" in head for head in heads)
-    assert compare.main([str(base), str(model), "--allow-model", "--format", "csv"]) == 0
-    table = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    table = pd.read_csv(io.StringIO(output_of(compare.main, base, model, "--allow-model", "--format", "csv")))
     assert set(table["source"]) == {"model"} and set(table["verdict"]) == {"SAME"}
     assert compare.main([str(model), str(model)]) == 0
 
@@ -243,15 +242,14 @@ def test_exports(base: Path, tmp_path: Path) -> None:
     assert compare.main([str(base), str(slow), "--export-bencher", str(tmp_path / "no" / "file")]) == 4
 
 
-def test_two_cards_of_a_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_cards_of_a_kind(tmp_path: Path, output_of: OutputOf) -> None:
     """Halves of a run as two cards measured them, one of which lacks an experiment."""
     halves = [
         lay(tmp_path / name, env=dict(gpu=dict(uuid=name)), experiments=experiments, odd=odd)
         for name, odd, experiments in (("GPU-1", False, ("transpose", "nbody", "waves")),
                                        ("GPU-2", True, ("transpose", "nbody")))
     ]  # fmt: skip
-    assert compare.main([*map(str, halves), "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)["comparisons"][0]
+    found = json.loads(output_of(compare.main, *map(str, halves), "--format", "json"))["comparisons"][0]
     assert found["relation"] == "same kind of device"
     assert found["verdicts"]["SAME"] > 0.9 * len(found["cases"])
     alone = {row["why"] for row in found["without_partner"]}

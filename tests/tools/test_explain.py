@@ -23,6 +23,7 @@ from occbench_tools import NEWEST as NEWEST_SCHEMA
 from occbench_tools import READ, analysis, command, explain
 from occbench_tools.escape import markdown
 from occbench_tools.findings import Sentences, ask, of_json
+from outputs import OutputOf
 from worded import rows_of
 
 NAMES = sorted(made_up.ENV["experiments"])
@@ -58,10 +59,9 @@ def test_the_order_of_experiments() -> None:
     assert explain.in_order(found) == [*first, "softmax", "waves", "gemv", "adam", "energy", "nbody"]
 
 
-def test_a_terminals_paragraphs(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_terminals_paragraphs(run: Path, output_of: OutputOf) -> None:
     """By default: at most three sentences each, 80 columns, and how many more there are."""
-    assert explain.main([str(run)]) == 0
-    out = capsys.readouterr().out
+    out = output_of(explain.main, run)
     assert out.startswith("What A GPU says, by ") and all(len(line) <= 80 for line in out.splitlines()[1:])
     assert "`" not in out and "nan" not in out
     found = said_once(run)
@@ -69,8 +69,7 @@ def test_a_terminals_paragraphs(run: Path, capsys: pytest.CaptureFixture[str]) -
     assert [line for line in out.splitlines() if line in NAMES] == list(spoken)
     left = sum(max(0, len(words) - explain.MAIN) for words in spoken.values())
     assert out.endswith(f"\n{left} sentences more: --all\n")
-    assert explain.main([str(run), "--all"]) == 0
-    everything = " ".join(capsys.readouterr().out.split())
+    everything = " ".join(output_of(explain.main, run, "--all").split())
     assert all(words.replace("`", "") in everything for each in spoken.values() for words in each)
 
 
@@ -99,17 +98,14 @@ def test_without_a_run_here(
     assert "no results under ./results" in capsys.readouterr().err
 
 
-def test_for_programs(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert explain.main([str(run), "--format", "json", "--all"]) == 0
-    assert json.loads(capsys.readouterr().out) == said_once(run)
-    assert explain.main([str(run), "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_for_programs(run: Path, output_of: OutputOf) -> None:
+    assert json.loads(output_of(explain.main, run, "--format", "json", "--all")) == said_once(run)
+    found = json.loads(output_of(explain.main, run, "--format", "json"))
     assert found == {name: words[:3] for name, words in said_once(run).items()}
 
 
-def test_table(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert explain.main([str(run), "--format", "markdown"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_table(run: Path, output_of: OutputOf) -> None:
+    lines = output_of(explain.main, run, "--format", "markdown").splitlines()
     found = said_once(run)
     assert lines[:2] == ["| experiment | picture | what this run says |", "|---|---|---|"]
     assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {markdown(name)}" for name in found]
@@ -144,16 +140,14 @@ def test_achieved_occupancy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "achieved occupancy\n  40.0 points" in capsys.readouterr().out
 
 
-def test_what_was_not_run_is_said(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_not_run_is_said(run: Path, tmp_path: Path, output_of: OutputOf) -> None:
     folder = made_up.write(
         tmp_path / "few", [row for row in made_up.cases() if row["experiment"] == "waves"][:2]
     )
-    assert explain.main([str(folder), "--format", "markdown"]) == 0
-    lines = capsys.readouterr().out.splitlines()[2:]
+    lines = output_of(explain.main, folder, "--format", "markdown").splitlines()[2:]
     without = {f"| {markdown(name)} |  | Not in this run. |" for name in NAMES if name != "waves"}
     assert {line for line in lines if not line.startswith("| waves")} == without
-    assert explain.main([str(folder), "registers"]) == 0
-    assert capsys.readouterr().out.endswith("\n\nregisters\n  Not in this run.\n")
+    assert output_of(explain.main, folder, "registers").endswith("\n\nregisters\n  Not in this run.\n")
 
 
 @pytest.mark.parametrize("experiment", NAMES)
@@ -166,14 +160,13 @@ def test_a_part_of_a_run_is_no_error(run: Path, experiment: str) -> None:
     assert found.headline(experiment) == found.sentences[0]
 
 
-def test_a_model_predicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_predicts(tmp_path: Path, output_of: OutputOf) -> None:
     rows = [row for row in made_up.cases() if row["experiment"] == "block_size"]
     folder = made_up.write(tmp_path / "model", rows)
     env = (folder / "env.json").read_text()
     env = env.replace('"source": "measured"', '"source": "model"').replace('"A GPU"', '"model of a GPU"')
     (folder / "env.json").write_text(env)
-    assert explain.main([str(folder)]) == 0
-    first, _, *others = capsys.readouterr().out.splitlines()
+    first, _, *others = output_of(explain.main, folder).splitlines()
     assert first == "What the model of a GPU predicts; nothing here was measured."
     assert others[0] == "block_size"
 
