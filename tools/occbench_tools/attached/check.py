@@ -21,6 +21,7 @@ CHANGES = ("l1_change", "gain")
 WITHOUT = ("unknown", "skipped", "left alone")  # verdicts that say why; the last is retired
 BY_COUNTERS = ("throughput limit", "latency", "no single limit")  # verdicts that say which
 AT_THRESHOLD = ", at the threshold of "  # of any verdict: another run may give the next one
+Kernels = dict[str, tuple[int, Row]]  # (line, row) of the whole ones, by kernel_id
 Arms = dict[tuple[str, ...], list[float]]  # times that count, by what tells arms apart
 
 
@@ -31,7 +32,7 @@ def arm_of(row: Row) -> tuple[str, ...]:
 
 def check(folder: Path, rules: dict[str, Any], report: Report) -> None:
     """Checks the files, as far as they can be read; two tables are there after their options alone."""
-    kernels: dict[str, tuple[int, Row]] | None = None
+    kernels: Kernels | None = None
     with readable(path := folder / "env.json", report):
         rules = of_version(rules, check_env(path, rules, report).version)
     with readable(path := folder / "kernels.csv", report):
@@ -72,9 +73,21 @@ def of_file(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple
             yield line, dict(zip(names, cells, strict=True)), good
 
 
-def check_kernels(path: Path, rules: dict[str, Any], report: Report) -> dict[str, tuple[int, Row]]:
-    """Returns (line, row) of the whole ones by kernel_id."""
-    found: dict[str, tuple[int, Row]] = {}
+def of_kernels(
+    path: Path, rules: dict[str, Any], kernels: Kernels | None, report: Report
+) -> Iterator[tuple[int, Row, bool]]:
+    """of_file(); a kernel_id that is not in kernels.csv is reported once."""
+    seen: set[str] = set()
+    for line, row, good in of_file(path, rules, report):
+        kernel_id = row["kernel_id"]
+        if kernels and kernel_id not in kernels and kernel_id not in seen:
+            report.violation(path, line, f"kernel_id: {kernel_id} is not in kernels.csv")
+        seen.add(kernel_id)
+        yield line, row, good
+
+
+def check_kernels(path: Path, rules: dict[str, Any], report: Report) -> Kernels:
+    found: Kernels = {}
     total = 0.0
     for line, row, good in of_file(path, rules, report):
         report.kernels += 1
@@ -117,16 +130,12 @@ def kernel_violations(row: Row) -> Iterator[str]:
         yield "next_step: only one of it and next_blocks_per_sm is empty"
 
 
-def check_launches(
-    path: Path, rules: dict[str, Any], kernels: dict[str, tuple[int, Row]] | None, report: Report
-) -> Arms:
+def check_launches(path: Path, rules: dict[str, Any], kernels: Kernels | None, report: Report) -> Arms:
     """Returns the times that arms.csv sums up."""
     times: Arms = defaultdict(list)
     timed: dict[str, int] = defaultdict(int)
-    for line, row, good in of_file(path, rules, report):
+    for _, row, good in of_kernels(path, rules, kernels, report):
         report.launches += 1
-        if stranger(row, kernels, timed):
-            report.violation(path, line, f"kernel_id: {row['kernel_id']} is not in kernels.csv")
         timed[row["kernel_id"]] += 1
         if good and (row["drawn"], row["overlapped"]) == ("1", "0"):
             times[arm_of(row)].append(float(row["time_s"]))
@@ -138,14 +147,9 @@ def check_launches(
 
 
 def check_arms(
-    path: Path, rules: dict[str, Any], kernels: dict[str, tuple[int, Row]] | None, times: Arms | None,
-    report: Report,
-) -> None:  # fmt: skip
-    seen: dict[str, int] = {}
-    for line, row, good in of_file(path, rules, report):
-        if stranger(row, kernels, seen):
-            report.violation(path, line, f"kernel_id: {row['kernel_id']} is not in kernels.csv")
-        seen[row["kernel_id"]] = line
+    path: Path, rules: dict[str, Any], kernels: Kernels | None, times: Arms | None, report: Report
+) -> None:
+    for line, row, good in of_kernels(path, rules, kernels, report):
         cells = [row[name] for name in ("time_ci95_low_s", "time_median_s", "time_ci95_high_s")]
         if not good:
             continue
@@ -163,27 +167,17 @@ def check_arms(
             report.violation(path, line, what)
 
 
-def check_counters(
-    path: Path, rules: dict[str, Any], kernels: dict[str, tuple[int, Row]] | None, report: Report
-) -> None:
-    seen: dict[str, int] = {}
-    for line, row, _ in of_file(path, rules, report):
-        if stranger(row, kernels, seen):
-            report.violation(path, line, f"kernel_id: {row['kernel_id']} is not in kernels.csv")
+def check_counters(path: Path, rules: dict[str, Any], kernels: Kernels | None, report: Report) -> None:
+    seen: set[str] = set()
+    for line, row, _ in of_kernels(path, rules, kernels, report):
         if row["kernel_id"] in seen:
             report.violation(path, line, f"kernel_id: {row['kernel_id']} is there already")
-        seen[row["kernel_id"]] = line
+        seen.add(row["kernel_id"])
 
 
-def check_registers(
-    path: Path, rules: dict[str, Any], kernels: dict[str, tuple[int, Row]] | None, report: Report
-) -> None:
-    seen: dict[str, int] = {}
+def check_registers(path: Path, rules: dict[str, Any], kernels: Kernels | None, report: Report) -> None:
     caps: set[tuple[str, str]] = set()
-    for line, row, good in of_file(path, rules, report):
-        if stranger(row, kernels, seen):
-            report.violation(path, line, f"kernel_id: {row['kernel_id']} is not in kernels.csv")
-        seen[row["kernel_id"]] = line
+    for line, row, good in of_kernels(path, rules, kernels, report):
         if (key := (row["kernel_id"], row["register_cap"])) in caps:
             report.violation(path, line, f"register_cap: kernel {key[0]} has {key[1]} already")
         caps.add(key)
@@ -207,8 +201,3 @@ def report_interval(path: Path, line: int, row: Row, report: Report) -> None:
         report.violation(path, line, "change: only a part of it and its interval is empty")
     elif all(cells) and sorted(map(float, cells)) != list(map(float, cells)):
         report.violation(path, line, f"change: {cells[1]} is outside its interval [{cells[0]}, {cells[2]}]")
-
-
-def stranger(row: Row, kernels: dict[str, tuple[int, Row]] | None, told: dict[str, int]) -> bool:
-    """Whether no kernel has this row's kernel_id, which has not been said yet."""
-    return bool(kernels) and row["kernel_id"] not in (kernels or {}) and row["kernel_id"] not in told

@@ -33,16 +33,19 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 'es' if thing.endswith(('s', 'ch')) else 's'}"
 
 
+def without_arguments(name: str) -> str:
+    """A demangled name up to the parenthesis that opens its last group, if it ends with one."""
+    depth = 0
+    for at in range(len(name) - 1 if name.endswith(")") else 0, 0, -1):
+        depth += {")": 1, "(": -1}.get(name[at], 0)
+        if depth == 0:
+            return name[:at]
+    return name
+
+
 def short_name(name: str, room: int = ROOM) -> str:
     """A name without return type, anonymous namespaces and arguments; its two ends where it is too long."""
-    name = name.removeprefix("void ").replace("(anonymous namespace)::", "")
-    if name.endswith(")"):
-        depth = 0
-        for at in range(len(name) - 1, 0, -1):
-            depth += {")": 1, "(": -1}.get(name[at], 0)
-            if depth == 0:
-                name = name[:at]
-                break
+    name = without_arguments(name.removeprefix("void ").replace("(anonymous namespace)::", ""))
     end = room // 3
     return name if len(name) <= room else f"{name[: room - end - 3]}...{name[-end:]}"
 

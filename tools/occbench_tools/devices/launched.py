@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from occbench_tools.attached.folder import read_attached
+from occbench_tools.attached.text import without_arguments
 from occbench_tools.devices.features import SHARED
 from occbench_tools.import_ncu import NotNcu
 
@@ -24,14 +25,7 @@ SUFFIX = re.compile(r"(?<=\d)[ul]+\b")  # the C++ library's: 128ul
 def plain(name: str) -> str:
     """What both spellings of a kernel's name have in common: no result, no arguments, no casts, no blanks."""
     name = SUFFIX.sub("", CAST.sub("", UNNAMED.sub("{}", name.strip()))).removeprefix("void ")
-    if name.endswith(")"):
-        depth = 0
-        for at in range(len(name) - 1, -1, -1):
-            depth += {")": 1, "(": -1}.get(name[at], 0)
-            if depth == 0:
-                name = name[:at]
-                break
-    return name.replace("true", "1").replace("false", "0").replace(" ", "")
+    return without_arguments(name).replace("true", "1").replace("false", "0").replace(" ", "")
 
 
 def with_launches(kernels: pd.DataFrame, folder: Path) -> pd.DataFrame:

@@ -85,5 +85,5 @@ def findings_of(folder: Path, rows: pd.DataFrame, env: dict[str, Any]) -> dict[s
 
 
 def explain_rows(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Sentences:
-    """What the program says of the valid rows of one experiment; nothing of no rows."""
+    """What the program says of the valid rows of one experiment; empty without rows."""
     return of_json(ask_program(rows, env)).get(experiment, Sentences([]))

@@ -197,7 +197,7 @@ def is_typed() -> bool:
 
 
 def asked(lesson: Lesson, answers: Answers, language: Language) -> str | None:
-    """The answer from the file, else from the prompt, until it can be read; None of an empty line or none."""
+    """The answer from the file, else from the prompt, until it can be read; None if empty or at the end."""
     answer = answers.by_lesson.get(lesson.id, "")
     while True:
         if answer:
@@ -224,7 +224,7 @@ def verdict_of(verdict: str, language: Language) -> str:
 
 
 def answered_before(desk: Desk, lesson: Lesson, answers: Answers) -> Checked | None:
-    """An earlier answer, checked; None where there is none that can be."""
+    """An earlier answer, checked; None if there is none, or it cannot be checked."""
     try:
         return check(desk, lesson, answers.by_lesson[lesson.id])
     except (KeyError, ValueError, Skipped):
