@@ -303,7 +303,7 @@ TEST(Findings, AMissOfThePredictionIsToldOfMeasurementsAlone) {
   const auto all = highlights({r});
   const findings::Finding* miss = of_kind(all, Kind::model_miss);
   ASSERT_NE(miss, nullptr);
-  EXPECT_EQ(miss->words, "the model is over 10 % off in 1 of 1 case, most for reads at 32 registers: -50 %");
+  EXPECT_EQ(miss->words, "the model misses 1 of 1 case by over 10 %, most for reads at 32 registers: -50 %");
   r.planned.forecast.prediction->time_s = r.time_s.median * 1.05;
   EXPECT_TRUE(highlights({r}).empty());
   r.planned.forecast.prediction->time_s = r.time_s.median * 2;

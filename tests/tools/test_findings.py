@@ -196,7 +196,7 @@ def test_what_the_model_missed() -> None:
     rows = pd.DataFrame([made_up.with_prediction(row) for row in over_warps("odd", 16)])
     rows = rows.reindex(columns=[*dict.fromkeys([*made_up.COLUMNS, *rows])])
     rows.loc[2, "throughput_predicted"] *= 1.3
-    words = "The model is over 10 % off in 1 of 5 cases, most for `odd` at 16 warps per SM: +30 %."
+    words = "The model misses 1 of 5 cases by over 10 %, most for `odd` at 16 warps per SM: +30 %."
     assert words in worded.explain_made_up(NAME, rows, env()).sentences
     for other in (env(outside_model="nobody knows"), env() | dict(source="model")):
         assert not any("The model" in each for each in worded.explain_made_up(NAME, rows, other).sentences)

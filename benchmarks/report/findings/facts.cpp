@@ -148,8 +148,8 @@ Clauses Analyst::model_misses() const {
   const Interval measured = interval_of(rows_, row);
   const bool is_sure = predicted_rate < measured.low || predicted_rate > measured.high;
   return {{.kind = Kind::model_miss,
-           .words = text("the model is over %.0f %% off in %zu of ", 100 * far_off, far) +
-                    count_of(predicted, "case") + ", most for " + short_name(row) +
+           .words = text("the model misses %zu of ", far) + count_of(predicted, "case") +
+                    text(" by over %.0f %%, most for ", 100 * far_off) + short_name(row) +
                     (std::isnan(dial(row)) ? "" : " at " + at(dial(row))) + text(": %+.0f %%", 100 * worst),
            .score = is_sure ? std::min(0.4, 0.4 * std::abs(std::log1p(worst))) : 0,
            .cases = {rows_.text(row, "case_id")}}};
