@@ -2,6 +2,8 @@
 // The kernel of the experiment warp_roles as a program, for `occbench caps --roles --run`: prints its time
 // and a sum of its output, which no split may change.
 #include <cstdio>
+#include <numeric>
+#include <vector>
 
 #include "kernels/mechanisms/tensor_core/wgmma_ring.cuh"
 
@@ -18,8 +20,8 @@ int main() {
   constexpr int outputs = blocks * consumers * a_rows * b_columns;
   std::uint16_t* table = nullptr;
   float* output = nullptr;
-  cudaMallocManaged(&table, table_elements * sizeof *table);
-  cudaMallocManaged(&output, outputs * sizeof *output);
+  cudaMalloc(&table, table_elements * sizeof *table);
+  cudaMalloc(&output, outputs * sizeof *output);
   fill_tiles<<<(table_elements + 255) / 256, 256>>>(table, table_elements);
   cudaFuncSetAttribute(split, cudaFuncAttributeMaxDynamicSharedMemorySize, Stream::smem_bytes);
   cudaEvent_t begin, end;
@@ -31,14 +33,16 @@ int main() {
         {table, table + a_tiles * a_elements, output, 1000});
   }
   cudaEventRecord(end);
-  if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) {
+  std::vector<float> copied(outputs);
+  if (const cudaError_t error =
+          cudaMemcpy(copied.data(), output, outputs * sizeof *output, cudaMemcpyDeviceToHost);
+      error != cudaSuccess) {
     std::printf("%s\n", cudaGetErrorString(error));
     return 1;
   }
   float time_ms = 0;
   cudaEventElapsedTime(&time_ms, begin, end);
-  double sum = 0;
-  for (int i = 0; i < outputs; ++i) sum += output[i];
+  const double sum = std::accumulate(copied.begin(), copied.end(), 0.0);
   std::printf("sum %.9g, time %.5f ms\n", sum, time_ms);
   return 0;
 }

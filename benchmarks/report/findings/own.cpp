@@ -18,7 +18,7 @@ struct Own {
   std::string_view experiment;
   Sentences (*clauses)(const View&);
 };
-constexpr std::array<Own, 11> experiments_of_their_own{{
+constexpr std::array<Own, 13> experiments_of_their_own{{
     {"barriers", barriers},                // what meetings cost uneven work; a barrier id known at run time
     {"block_size_pick", block_size_pick},  // how near the occupancy API's block size comes to the best
     {"clusters", clusters},                // a neighbour's shared memory beside a block's own; idle SMs
@@ -29,6 +29,8 @@ constexpr std::array<Own, 11> experiments_of_their_own{{
     {"registers", registers},              // 31 against 33 registers in blocks of 512
     {"same_occupancy", same_occupancy},    // ballast, block size or registers at one occupancy
     {"shared_latency", shared_latency},    // bank conflicts; cycles of a load
+    {"smem_spilling", smem_spilling},      // spills to shared memory against spills to local memory
+    {"warp_roles", warp_roles},            // splits that spill, and those that do not
     {"waves", waves},                      // a partial wave; the turnover from block to block
 }};
 

@@ -121,6 +121,8 @@ Sentences pointer_chase(const View& v);
 Sentences registers(const View& v);
 Sentences same_occupancy(const View& v);
 Sentences shared_latency(const View& v);
+Sentences smem_spilling(const View& v);
+Sentences warp_roles(const View& v);
 Sentences waves(const View& v);
 
 }  // namespace occbench::findings
