@@ -12,6 +12,8 @@ string(REPLACE "-O3" "-O1" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}
 # in Release, so that one compiler cache serves both.
 set(CMAKE_CXX_FLAGS_SANITIZE "-O0 -g1 -fno-omit-frame-pointer")  # -O1 takes four times as long to compile
 set(CMAKE_CUDA_FLAGS_SANITIZE "${CMAKE_CUDA_FLAGS_RELEASE}")
+# Sanitizers leave four million addresses in the data of a program, and every start would relocate them.
+set(CMAKE_EXE_LINKER_FLAGS_SANITIZE -no-pie)
 
 find_program(CCACHE ccache)
 if(CCACHE)
