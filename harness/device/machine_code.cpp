@@ -60,8 +60,8 @@ Found find(const Variant& variant, int cc) {
 
 }  // namespace
 
-void add_machine_code(int cc, const char* family, std::string_view description) {
-  descriptions()[family][cc] = {.text = description};
+void add_machine_code(int cc, const char* family, const char* begin, const char* end) {
+  descriptions()[family][cc] = {.text = {begin, end}};
 }
 
 bool runs_on(const Variant& variant, int cc) {
