@@ -71,9 +71,7 @@ const AddExperiment same_occupancy{{
     .define =
         [](Sweep& sweep) {
           const theory::SmLimits& sm = sweep.sm();
-          std::vector<int> eighths{2, 3, 4, 6};
-          if (sweep.quick()) eighths = {4};
-          if (sweep.at_least(Preset::full)) eighths = {1, 2, 3, 4, 5, 6, 7};
+          const auto eighths = sweep.by_preset({4}, {2, 3, 4, 6}, {1, 2, 3, 4, 5, 6, 7});
           constexpr int small_l1 = 100;
           constexpr int large_l1 = 50;  // half for ballast, half for the L1
 

@@ -14,9 +14,8 @@ const AddExperiment black_scholes{{
     .words = {{"black_scholes", "option prices"}, {"ilp", "{} options per thread"}},
     .define =
         [](Sweep& sweep) {
-          std::vector<int> warps{8, 16, 32, 48, 64};
-          if (sweep.quick()) warps = {8, 64};
-          if (sweep.at_least(Preset::full)) warps = {4, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64};
+          const auto warps =
+              sweep.by_preset({8, 64}, {8, 16, 32, 48, 64}, {4, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64});
           for (const Variant* v : sweep.variants("black_scholes")) {
             const bool is_uncapped = v->dials.register_cap == 0;
             if (sweep.quick() ? is_uncapped && v->dials.ilp != 2 : true)

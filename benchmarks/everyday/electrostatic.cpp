@@ -14,9 +14,8 @@ const AddExperiment electrostatic{{
     .words = {{"electrostatic", "potential maps"}, {"ilp", "{} points per thread"}},
     .define =
         [](Sweep& sweep) {
-          std::vector<int> warps{4, 8, 16, 32, 48};
-          if (sweep.quick()) warps = {4, 16};
-          if (sweep.at_least(Preset::full)) warps = {4, 8, 12, 16, 20, 24, 32, 40, 48, 64};
+          const auto warps =
+              sweep.by_preset({4, 16}, {4, 8, 16, 32, 48}, {4, 8, 12, 16, 20, 24, 32, 40, 48, 64});
           for (const Variant* v : sweep.variants("electrostatic")) {
             const Dials& dials = v->dials;
             const bool is_main_block = v->fixed_block_size == 128;

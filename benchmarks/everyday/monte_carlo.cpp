@@ -15,9 +15,8 @@ const AddExperiment monte_carlo{{
     .words = {{"monte_carlo", "simulations"}, {"ilp", "{} paths per thread"}},
     .define =
         [](Sweep& sweep) {
-          std::vector<int> warps{4, 8, 16, 32, 64};
-          if (sweep.quick()) warps = {4, 16};
-          if (sweep.at_least(Preset::full)) warps = {4, 8, 12, 16, 20, 24, 32, 40, 48, 64};
+          const auto warps =
+              sweep.by_preset({4, 16}, {4, 8, 16, 32, 64}, {4, 8, 12, 16, 20, 24, 32, 40, 48, 64});
           for (const Variant* v : sweep.variants("monte_carlo")) {
             const bool is_extreme = v->dials.register_cap == 0 && v->dials.ilp != 2;
             if (!sweep.quick() || is_extreme) sweep.add_resident_warps(*v, 128, warps);

@@ -13,9 +13,8 @@ const AddExperiment nbody{{
     .words = {{"nbody", "all-pairs sums"}, {"ilp", "{} bodies per thread"}},
     .define =
         [](Sweep& sweep) {
-          std::vector<int> warps{4, 8, 16, 32, 48};
-          if (sweep.quick()) warps = {4, 16};
-          if (sweep.at_least(Preset::full)) warps = {4, 8, 12, 16, 20, 24, 32, 40, 48, 64};
+          const auto warps =
+              sweep.by_preset({4, 16}, {4, 8, 16, 32, 48}, {4, 8, 12, 16, 20, 24, 32, 40, 48, 64});
           for (const Variant* v : sweep.variants("nbody")) {
             const bool is_block_128 = v->fixed_block_size == 128;
             if (!sweep.quick() || (is_block_128 && v->dials.register_cap == 0))

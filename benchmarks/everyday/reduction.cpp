@@ -13,18 +13,8 @@ const AddExperiment reduction{{
     .words = {{"reduction", "row sums"}, {"block_size", ""}},
     .define =
         [](Sweep& sweep) {
-          std::vector<int> warps{8, 16, 32, 64};
-          if (sweep.quick()) warps = {8, 64};
-          if (sweep.at_least(Preset::full)) warps = {4, 8, 12, 16, 24, 32, 40, 48, 56, 64};
-          for (const Variant* v : sweep.variants("reduction")) {
-            const Dials& dials = v->dials;
-            const bool is_extreme = (dials.bytes_per_access == 4 && dials.ilp == 1) ||
-                                    (dials.bytes_per_access == 16 && dials.ilp == 4);
-            const bool is_main_block = v->fixed_block_size == 256;
-            if (sweep.at_least(Preset::full) ||
-                (sweep.quick() ? is_extreme && is_main_block : is_extreme || is_main_block))
-              sweep.add_resident_warps(*v, v->fixed_block_size, warps);
-          }
+          sweep.add_row_sums(
+              "reduction", sweep.by_preset({8, 64}, {8, 16, 32, 64}, {4, 8, 12, 16, 24, 32, 40, 48, 56, 64}));
         },
 }};
 

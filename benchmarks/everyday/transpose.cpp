@@ -17,9 +17,8 @@ const AddExperiment transpose{{
               {"ilp", ""}},
     .define =
         [](Sweep& sweep) {
-          std::vector<int> warps{8, 16, 32, 64};
-          if (sweep.quick()) warps = {8, 64};
-          if (sweep.at_least(Preset::full)) warps = {4, 8, 12, 16, 24, 32, 40, 48, 56, 64};
+          const auto warps =
+              sweep.by_preset({8, 64}, {8, 16, 32, 64}, {4, 8, 12, 16, 24, 32, 40, 48, 56, 64});
           for (const Variant* v : sweep.variants("transpose"))
             if (!sweep.quick() || v->dials.bank_conflict != 4)
               sweep.add_resident_warps(*v, v->fixed_block_size, warps);

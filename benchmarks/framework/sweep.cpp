@@ -39,6 +39,11 @@ Preset parse_preset(std::string_view name) {
                   "no preset '" + std::string(name) + "'; there are burn-in, quick, standard and full");
 }
 
+std::vector<int> Sweep::by_preset(std::vector<int> in_quick, std::vector<int> in_standard,
+                                  std::vector<int> in_full) const {
+  return quick() ? in_quick : at_least(Preset::full) ? in_full : in_standard;
+}
+
 int Sweep::large_l1_carveout() const {
   const std::size_t reserved =
       static_cast<std::size_t>(sm_.max_blocks_per_sm) * sm_.smem_reserved_per_block_bytes;
@@ -92,6 +97,17 @@ void Sweep::add_short_blocks(const Variant& variant, int elements_per_thread) {
            .resident_blocks = blocks,
            .waves = elements_per_sm / (blocks * size * elements_per_thread),
            .block_s = one_iteration_s});
+  }
+}
+
+void Sweep::add_row_sums(std::string_view family, std::span<const int> warps_per_sm) {
+  for (const Variant* v : variants(family)) {
+    const Dials& dials = v->dials;
+    const bool is_extreme =
+        (dials.bytes_per_access == 4 && dials.ilp == 1) || (dials.bytes_per_access == 16 && dials.ilp == 4);
+    const bool is_main_block = v->fixed_block_size == 256;
+    if (at_least(Preset::full) || (quick() ? is_extreme && is_main_block : is_extreme || is_main_block))
+      add_resident_warps(*v, v->fixed_block_size, warps_per_sm);
   }
 }
 

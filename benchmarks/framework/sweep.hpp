@@ -30,6 +30,8 @@ class Sweep {
   /// `if (at_least(Preset::full))` guards what only the full run has.
   [[nodiscard]] bool at_least(Preset least) const { return preset_ >= least; }
   [[nodiscard]] bool quick() const { return preset_ == Preset::quick; }
+  [[nodiscard]] std::vector<int> by_preset(std::vector<int> in_quick, std::vector<int> in_standard,
+                                           std::vector<int> in_full) const;
 
   /// The carve-out (percent) that leaves the L1 as large as it can be while every block slot of an SM still
   /// gets the shared memory that the driver reserves per block. 0 % would be less: a hint, which the driver
@@ -50,6 +52,9 @@ class Sweep {
   /// Blocks of one iteration per thread, of each size at full occupancy; blocks of 128 threads, and in preset
   /// full all, also at 16 and 32 warps. Whole waves, until an SM has processed 480 x 2,048 elements.
   void add_short_blocks(const Variant& variant, int elements_per_thread = 1);
+  /// Row sums, whose block size is fixed: those with the least and the most bytes per thread at every block
+  /// size, the others at 256 threads; in `quick` what is both, in full all.
+  void add_row_sums(std::string_view family, std::span<const int> warps_per_sm);
   /// Warps against bytes per access: the variants of a family whose accesses are narrow or 16 bytes wide, at
   /// these numbers of warps; also in `quick`, wide ones with 4 and narrow ones with one in flight: the
   /// extremes of bytes per thread.

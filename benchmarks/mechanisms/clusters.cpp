@@ -23,9 +23,8 @@ const AddExperiment clusters{{
               {"dsmem-latency", "dependent loads of a neighbour's shared memory"}},
     .define =
         [](Sweep& sweep) {
-          std::vector<int> sizes{1, 2, 4, 8, 16};  // above 8 is not portable
-          if (sweep.quick()) sizes = {1, 8, 16};
-          if (sweep.at_least(Preset::full)) sizes = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
+          const auto sizes =  // above 8 is not portable
+              sweep.by_preset({1, 8, 16}, {1, 2, 4, 8, 16}, {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16});
           // With one block per SM all reads of other blocks are remote. With several small blocks per SM
           // some are local.
           const CaseSpec large{.block_size = 1024, .resident_blocks = 1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: is constant memory as fast as is_shared-memory tiles for data that all threads read at once?
+// Question: is constant memory as fast as shared-memory tiles for data that all threads read at once?
 //   PMPP, 5.2 and ch. 17.
 // Expected: As fast while warps read the samples in step. The constant cache has 2 KiB (Jia et al. 2018), a
 //   tenth of the samples, and uniform loads use less of it. Warps that drift apart evict each other's
@@ -10,7 +10,7 @@ namespace occbench {
 
 const AddExperiment constant_memory{{
     .name = "constant_memory",
-    .question = "Is constant memory as fast as is_shared-memory tiles for data that all threads read?",
+    .question = "Is constant memory as fast as shared-memory tiles for data that all threads read?",
     .dial = "warps_per_sm",
     .outside_model = "no parameter says which warps still hit a constant that others evict",
     .words = {{"constant", "reconstructions from constant memory"},

@@ -23,9 +23,7 @@ const AddExperiment uneven_loops{{
         [](Sweep& sweep) {
           constexpr int block = 128;  // one warp per scheduler
           const int all = sweep.sm().max_warps_per_sm();
-          std::vector<int> warps{4, 8, 16, all};
-          if (sweep.quick()) warps = {4, all};
-          if (sweep.at_least(Preset::full)) warps = {4, 8, 16, 32, all};
+          auto warps = sweep.by_preset({4, all}, {4, 8, 16, all}, {4, 8, 16, 32, all});
           warps.erase(std::unique(warps.begin(), warps.end()),
                       warps.end());  // duplicates on an SM of 32 warps
           std::vector<const Variant*> kernels;

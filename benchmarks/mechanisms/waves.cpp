@@ -6,7 +6,6 @@
 //   iterations) avoids.
 #include <algorithm>
 #include <set>
-#include <vector>
 
 #include "benchmarks/framework/sweep.hpp"
 
@@ -39,9 +38,8 @@ void add_sawtooth(Sweep& sweep, const Variant& kernel, int resident_blocks, int 
 /// iteration of a block.
 void add_turnover(Sweep& sweep, const Variant& kernel, int resident_blocks, int min_us) {
   constexpr int whole_us = 1024;
-  std::vector<int> block_us{1, 4, 16, 64, 256, 1024};
-  if (sweep.quick()) block_us = {4, 64};
-  if (sweep.at_least(Preset::full)) block_us = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
+  const auto block_us =
+      sweep.by_preset({4, 64}, {1, 4, 16, 64, 256, 1024}, {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024});
   for (const int us : block_us)
     if (us >= min_us)
       sweep.add({.curve = "whole waves of short blocks",
