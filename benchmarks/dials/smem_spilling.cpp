@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: do spills to shared memory cost less than spills to local memory?
-// Source: PTX ISA, 'enable_smem_spilling'.
+//   PTX ISA, 'enable_smem_spilling'.
 // Expected: A gain where the loop reloads spilled values and local memory overflows the L1. No effect where
 //   only values outside the loop spill. A loss where the shared memory costs blocks: without launch bounds
 //   ptxas reserves it for blocks of 1,024 threads. Public reports: 5 to 10 % in one project, none in another.
