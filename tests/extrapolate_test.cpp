@@ -59,9 +59,8 @@ double cycles_of(const Stream& stream, int block_warps, int blocks, int waves, d
                     .blocks_per_sm = blocks,
                     .iterations = 1,
                     .l1_bytes = 1 << 17};
-  const Prediction prediction =
-      predict(parse_programs("f v 16 0 0 0 1\n" + stream.text).at({"f", "v"}), {.dram_bytes = stream.bytes},
-              shape, {.sm = {.sm_count = 100}, .l2_bytes = 1 << 26}, p);
+  const Prediction prediction = predict(loop_of(stream.text), {.dram_bytes = stream.bytes}, shape,
+                                        {.sm = {.sm_count = 100}, .l2_bytes = 1 << 26}, p);
   if (error_s != nullptr) *error_s = prediction.time_error_s;
   return prediction.time_s * p.sm_clock_hz;
 }

@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <numeric>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -31,8 +30,7 @@ TEST(Simulate, CodeThatOverflowsItsCacheComesLineByLine) {
 }
 
 TEST(Simulate, ALoadComesWhenItsLatencyIsOver) {
-  const Program load =
-      parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  const Program load = loop_of("LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
   const SmWorkload lone{.blocks = 1, .warps_per_block = 1};
   EXPECT_NEAR(pace(load, lone, {.load_dram = 0, .load_l2 = 0}), 32 + 4, 3);
   EXPECT_NEAR(pace(load, lone, {.load_dram = 0, .load_l2 = 1}), 270 + 4, 3);
@@ -40,8 +38,7 @@ TEST(Simulate, ALoadComesWhenItsLatencyIsOver) {
 }
 
 TEST(Simulate, WarpsBuyBandwidthUntilThereIsNoMore) {
-  const Program load =
-      parse_programs("f v 16 0 0 0 1\nLDG.128 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  const Program load = loop_of("LDG.128 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
   double last = 0;
   for (const int blocks : {1, 2, 4, 8, 16}) {
     const double bytes_per_cycle = blocks * 4 * 512 / pace(load, {.blocks = blocks, .warps_per_block = 4});
@@ -64,10 +61,7 @@ TEST(Simulate, SpilledRegistersGoThroughTheL1) {
 }
 
 TEST(Simulate, StoresToSharedMemoryHaveConflictsOfTheirOwn) {
-  const Program exchange =
-      parse_programs(
-          "f v 16 0 0 0 1\n4*STS.32 1 - - 00 00 00\n4*LDS.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n")
-          .at({"f", "v"});
+  const Program exchange = loop_of("4*STS.32 1 - - 00 00 00\n4*LDS.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
   const Traffic traffic{.layout = {.bank_conflict = 2, .store_conflict = 8}};
   EXPECT_NEAR(pace(exchange, {.blocks = 16, .warps_per_block = 4}, traffic) / 64, 4 * 8 + 4 * 2, 1);
 }
@@ -75,8 +69,7 @@ TEST(Simulate, StoresToSharedMemoryHaveConflictsOfTheirOwn) {
 TEST(Simulate, ARequestCostsDramALinesTimeWhateverItBrings) {
   // Two lines where one would hold the bytes: half of the neighbours come first, and DRAM serves 1.5 requests
   // a line.
-  const Program load =
-      parse_programs("f v 16 0 0 0 1\n4*LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  const Program load = loop_of("4*LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
   const SmWorkload full{.blocks = 16, .warps_per_block = 4};
   EXPECT_NEAR(pace(load, full, {.layout = {.lines = 2}}) / pace(load, full), 1.5, 0.05);
   // Where DRAM has little to do the neighbours meet in the L2.
@@ -87,8 +80,7 @@ TEST(Simulate, ARequestCostsDramALinesTimeWhateverItBrings) {
 TEST(Simulate, WaitingForWritesTakesNoBandwidth) {
   Machine m = quiet_machine();
   m.write_wait = 600;
-  const Program copy =
-      parse_programs("f v 16 0 0 0 1\n8*LDG.32 1 0 - 00 00 00\n8*STG.32 1 - - 01 00 00\n").at({"f", "v"});
+  const Program copy = loop_of("8*LDG.32 1 0 - 00 00 00\n8*STG.32 1 - - 01 00 00\n");
   EXPECT_NEAR(pace(copy, {.blocks = 16, .warps_per_block = 4}, {}, m), 64 * 16 * 128 / 16.0, 300);
 }
 
@@ -164,9 +156,8 @@ TEST(Simulate, LoadsThatFollowEachOtherAreLuckyTogether) {
   m.dram_spread = 150;
   m.dram_bytes_per_cycle = m.port_bytes_per_cycle = m.l2_bytes_per_cycle = 1600;  // no queue to speak of
   const auto row = [&](const std::string& rest) {
-    const Program program = parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\n15*" + rest +
-                                           " 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n")
-                                .at({"f", "v"});
+    const Program program =
+        loop_of("LDG.32 1 0 - 00 00 00\n15*" + rest + " 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
     return pace(program, {.blocks = 1, .warps_per_block = 1}, {}, m, 200);
   };
   EXPECT_LT(row("LDG.32.NEXT"), row("LDG.32") - 50)
@@ -179,9 +170,7 @@ TEST(Simulate, RowsFarApartAreNot) {
   m.dram_spread = 150;
   m.dram_bytes_per_cycle = m.port_bytes_per_cycle = m.l2_bytes_per_cycle = 1600;
   m.barrier_cycles = 0;
-  const Program row =
-      parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nBAR 1 - - 00 00 00\n")
-          .at({"f", "v"});
+  const Program row = loop_of("LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nBAR 1 - - 00 00 00\n");
   const SmWorkload block{.blocks = 1, .warps_per_block = 16};
   EXPECT_GT(pace(row, block, {.layout = {.apart = true}}, m), pace(row, block, {}, m) + 50);
 }
@@ -193,9 +182,7 @@ TEST(Simulate, WhatABlockReadsSideBySideIsThereTogether) {
   m.dram_spread = 150;
   m.dram_bytes_per_cycle = m.port_bytes_per_cycle = m.l2_bytes_per_cycle = 1600;  // no queue to speak of
   m.barrier_cycles = 0;
-  const Program row =
-      parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nBAR 1 - - 00 00 00\n")
-          .at({"f", "v"});
+  const Program row = loop_of("LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nBAR 1 - - 00 00 00\n");
   const double alone = pace(row, {.blocks = 1, .warps_per_block = 1}, {}, m);
   EXPECT_NEAR(alone, 700, 30);
   // The largest of 16 would be 1.8 deviations above the mean were each by chance of its own: 270 cycles.
@@ -204,8 +191,8 @@ TEST(Simulate, WhatABlockReadsSideBySideIsThereTogether) {
 
 TEST(Simulate, AStoreTakesTheLoadStoreUnitAsLongAsItsWayToTheL2IsWide) {
   const auto stores = [](const std::string& store) {
-    return pace(parse_programs("f v 16 0 0 0 1\n10*" + store + " 1 - - 00 00 00\n").at({"f", "v"}),
-                {.blocks = 4, .warps_per_block = 4}, {.store_dram = 0}) /
+    return pace(loop_of("10*" + store + " 1 - - 00 00 00\n"), {.blocks = 4, .warps_per_block = 4},
+                {.store_dram = 0}) /
            160;
   };
   EXPECT_NEAR(stores("STG.32"), 2, 0.05);
@@ -214,11 +201,8 @@ TEST(Simulate, AStoreTakesTheLoadStoreUnitAsLongAsItsWayToTheL2IsWide) {
 
 TEST(Simulate, StoresWaitOnceSoManyAreUnderWay) {
   const auto cycles = [](int stores) {  // and FMAs behind them, for longer than DRAM takes
-    const std::string text =
-        "f v 16 0 0 0 1\n" + std::to_string(stores) + "*STG.128 1 - - 00 00 00\n2000*FFMA 4 - - 00 00 00\n";
-    return simulate(parse_programs(text).at({"f", "v"}), quiet_machine(), {},
-                    {.blocks = 1, .warps_per_block = 1}, 1)
-        .cycles;
+    const std::string text = std::to_string(stores) + "*STG.128 1 - - 00 00 00\n2000*FFMA 4 - - 00 00 00\n";
+    return simulate(loop_of(text), quiet_machine(), {}, {.blocks = 1, .warps_per_block = 1}, 1).cycles;
   };
   EXPECT_LT(cycles(80), 80 * 8 + 8000 + 20) << "40 KiB go at once";
   EXPECT_GT(cycles(160), 32 * 1024 / 16 + 8000) << "of 80, DRAM must have taken nearly half";
@@ -227,8 +211,8 @@ TEST(Simulate, StoresWaitOnceSoManyAreUnderWay) {
 TEST(Simulate, AWarpSendsFiveMemoryInstructionsAheadOfTheUnit) {
   // Each takes it 32 cycles; what follows them is issued as the fifth last of them is done.
   const auto cycles = [](int loads) {
-    const std::string text = "f v 16 0 0 0 1\n" + std::to_string(loads) + "*LDS.32 1 - - 00 00 00\n";
-    return simulate(parse_programs(text).at({"f", "v"}), quiet_machine(), {.layout = {.bank_conflict = 32}},
+    const std::string text = std::to_string(loads) + "*LDS.32 1 - - 00 00 00\n";
+    return simulate(loop_of(text), quiet_machine(), {.layout = {.bank_conflict = 32}},
                     {.blocks = 1, .warps_per_block = 1}, 1)
         .cycles;
   };
@@ -240,8 +224,7 @@ TEST(Simulate, ABarrierThatIsCompletePassesTheLoadStoreUnit) {
   Machine m = quiet_machine();
   m.barrier_cycles = m.arrival_cycles = m.release_cycles = 0;
   const auto trip = [&](const std::string& barrier) {  // of 16 blocks of one warp, that keep the unit busy
-    return pace(parse_programs("f v 16 0 0 0 1\n8*LDS.32 1 - - 00 00 00\n" + barrier).at({"f", "v"}),
-                {.blocks = 16, .warps_per_block = 1}, {}, m) /
+    return pace(loop_of("8*LDS.32 1 - - 00 00 00\n" + barrier), {.blocks = 16, .warps_per_block = 1}, {}, m) /
            16;
   };
   EXPECT_NEAR(trip(""), 8, 0.1);
@@ -251,10 +234,8 @@ TEST(Simulate, ABarrierThatIsCompletePassesTheLoadStoreUnit) {
 /// A trip that streams so many lines, waits for them, and loads as many more as are the same for all warps
 /// and trips.
 Program beside_stream(int lines, int same) {
-  return parse_programs("f v 16 0 0 0 1\n" + std::to_string(lines) +
-                        "*LDG.32 4 0 - 00 00 00\nFADD 4 - - 01 00 00\n" + std::to_string(same) +
-                        "*LDG.32.SAME 4 1 - 00 00 00\nFADD 4 - - 02 00 00\n")
-      .at({"f", "v"});
+  return loop_of(std::to_string(lines) + "*LDG.32 4 0 - 00 00 00\nFADD 4 - - 01 00 00\n" +
+                 std::to_string(same) + "*LDG.32.SAME 4 1 - 00 00 00\nFADD 4 - - 02 00 00\n");
 }
 
 TEST(Simulate, LinesOfEverybodyStayInTheL1UntilOthersPassThem) {

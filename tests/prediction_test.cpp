@@ -38,8 +38,7 @@ TEST(Model, WhatStreamsThroughTheL1PushesSpilledRegistersOut) {
 }
 
 TEST(Model, OnlyKernelsOfOneTurnReadInTheOrderOfTheGrid) {
-  Program copy =
-      parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nSTG.32 1 - - 01 00 00\n").at({"f", "v"});
+  Program copy = loop_of("LDG.32 1 0 - 00 00 00\nSTG.32 1 - - 01 00 00\n");
   const auto in_order = [&](std::int64_t iterations) {
     const Shape shape{.grid_size = 10000, .warps_per_block = 8, .blocks_per_sm = 8, .iterations = iterations};
     return demand_of(copy, {.dram_bytes = 8}, shape, {.sm = {.sm_count = 100}, .l2_bytes = 1 << 26},
@@ -84,7 +83,7 @@ TEST(Model, NarrowWritesPayForThePagesThatTheyOpen) {
   p.dram_narrow_write_bytes_per_s = 1200e9;
   const auto bytes_per_cycle = [&](const std::string& store, int bytes, int warps) {
     const Shape shape{.grid_size = 100, .warps_per_block = warps, .blocks_per_sm = 1, .iterations = 400};
-    const Program program = parse_programs("f v 16 0 0 0 1\n4*" + store + " 1 - - 00 00 00\n").at({"f", "v"});
+    const Program program = loop_of("4*" + store + " 1 - - 00 00 00\n");
     const double time_s = predict(program, {.dram_bytes = 4.0 * bytes}, shape,
                                   {.sm = {.sm_count = 100}, .l2_bytes = 1 << 22}, p)
                               .time_s;
@@ -96,29 +95,32 @@ TEST(Model, NarrowWritesPayForThePagesThatTheyOpen) {
   EXPECT_NEAR(bytes_per_cycle("STG.32", 4, 32), 12.7, 0.3) << "12,800: three in four beyond them";
 }
 
+/// Bytes per cycle and SM, of 100 SMs, that a loop of loads and stores moves, each of so many bits per thread.
+double bytes_per_cycle(const Parameters& p, int bits, int loads, int stores) {
+  const Shape shape{.grid_size = 200, .warps_per_block = 32, .blocks_per_sm = 2, .iterations = 400};
+  const std::string width = std::to_string(bits);
+  const Program loop =
+      loop_of(std::to_string(loads) + "*LDG." + width + " 4 0 - 00 00 00\nFADD 4 - - 01 00 00\n" +
+              std::to_string(stores) + "*STG." + width + " 4 - - 00 00 00\n");
+  const double bytes = bits / 8.0 * (loads + stores);
+  const LoopFacts facts{.dram_bytes = bytes};
+  const double time_s = predict(loop, facts, shape, {.sm = {.sm_count = 100}, .l2_bytes = 1 << 22}, p).time_s;
+  return 400.0 * 64 * 32 * bytes / (time_s * p.sm_clock_hz);
+}
+
 TEST(Model, NarrowReadsPayAsMuchWhereWritesComeBetween) {
   Parameters p = quiet_parameters();
   p.l2_bytes_per_s = 6400e9;  // of 100 SMs
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 1600e9;
   p.dram_narrow_write_bytes_per_s = 1200e9;
-  const auto bytes_per_cycle = [&](int loads, int stores) {
-    const Shape shape{.grid_size = 200, .warps_per_block = 32, .blocks_per_sm = 2, .iterations = 400};
-    const std::string text = "f v 16 0 0 0 1\n" + std::to_string(loads) +
-                             "*LDG.32 4 0 - 00 00 00\nFADD 4 - - 01 00 00\n" + std::to_string(stores) +
-                             "*STG.32 4 - - 00 00 00\n";
-    const double bytes = 4.0 * (loads + stores);
-    const double time_s = predict(parse_programs(text).at({"f", "v"}), {.dram_bytes = bytes}, shape,
-                                  {.sm = {.sm_count = 100}, .l2_bytes = 1 << 22}, p)
-                              .time_s;
-    return 400.0 * 64 * 32 * bytes / (time_s * p.sm_clock_hz);
-  };
-  EXPECT_NEAR(bytes_per_cycle(1, 1), 1 / (1 / 16.0 + 0.5 * (0.52 + 0.52 * 0.52) / 48), 0.2)
+  const auto rate = [&](int loads, int stores) { return bytes_per_cycle(p, 32, loads, stores); };
+  EXPECT_NEAR(rate(1, 1), 1 / (1 / 16.0 + 0.5 * (0.52 + 0.52 * 0.52) / 48), 0.2)
       << "of 100 x 64 places 0.52 are beyond the pages that stay open: 1 / 48 of a cycle each, the square of "
          "it for reads";
-  EXPECT_NEAR(bytes_per_cycle(0, 16), 12.1, 0.3);
-  EXPECT_NEAR(bytes_per_cycle(16, 16), 12.1, 0.3) << "each line read opens a page, too";
-  EXPECT_NEAR(bytes_per_cycle(48, 16), 1 / (1 / 16.0 + 0.5 * 0.97 / 48), 0.4) << "one in three of them";
-  EXPECT_NEAR(bytes_per_cycle(16, 0), 16, 0.4);
+  EXPECT_NEAR(rate(0, 16), 12.1, 0.3);
+  EXPECT_NEAR(rate(16, 16), 12.1, 0.3) << "each line read opens a page, too";
+  EXPECT_NEAR(rate(48, 16), 1 / (1 / 16.0 + 0.5 * 0.97 / 48), 0.4) << "one in three of them";
+  EXPECT_NEAR(rate(16, 0), 16, 0.4);
 }
 
 TEST(Model, EachWrittenBytePaysForTurningTheBusWhateverIsReadBesideIt) {
@@ -126,22 +128,12 @@ TEST(Model, EachWrittenBytePaysForTurningTheBusWhateverIsReadBesideIt) {
   p.l2_bytes_per_s = 6400e9;  // of 100 SMs
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = 1600e9;
   p.dram_mixed_bytes_per_s = 1280e9;  // 16 and 12.8 bytes a cycle and SM
-  const auto bytes_per_cycle = [&](int loads, int stores) {
-    const Shape shape{.grid_size = 200, .warps_per_block = 32, .blocks_per_sm = 2, .iterations = 400};
-    const std::string text = "f v 16 0 0 0 1\n" + std::to_string(loads) +
-                             "*LDG.128 4 0 - 00 00 00\nFADD 4 - - 01 00 00\n" + std::to_string(stores) +
-                             "*STG.128 4 - - 00 00 00\n";
-    const double bytes = 16.0 * (loads + stores);
-    const double time_s = predict(parse_programs(text).at({"f", "v"}), {.dram_bytes = bytes}, shape,
-                                  {.sm = {.sm_count = 100}, .l2_bytes = 1 << 22}, p)
-                              .time_s;
-    return 400.0 * 64 * 32 * bytes / (time_s * p.sm_clock_hz);
-  };
-  EXPECT_NEAR(bytes_per_cycle(4, 0), 16, 0.4);
-  EXPECT_NEAR(bytes_per_cycle(2, 2), 12.8, 0.3);
-  EXPECT_NEAR(bytes_per_cycle(3, 1), 1 / (1 / 16.0 + 0.25 / 32), 0.3);
-  EXPECT_NEAR(bytes_per_cycle(1, 4), 1 / (1 / 16.0 + 0.8 / 32), 0.3) << "slower than half and half";
-  EXPECT_NEAR(bytes_per_cycle(0, 4), 16, 0.4) << "nothing to trip for";
+  const auto rate = [&](int loads, int stores) { return bytes_per_cycle(p, 128, loads, stores); };
+  EXPECT_NEAR(rate(4, 0), 16, 0.4);
+  EXPECT_NEAR(rate(2, 2), 12.8, 0.3);
+  EXPECT_NEAR(rate(3, 1), 1 / (1 / 16.0 + 0.25 / 32), 0.3);
+  EXPECT_NEAR(rate(1, 4), 1 / (1 / 16.0 + 0.8 / 32), 0.3) << "slower than half and half";
+  EXPECT_NEAR(rate(0, 4), 16, 0.4) << "nothing to trip for";
 }
 
 TEST(Model, WarpsOfABlockShareTheRowsBeyondItsEdge) {
@@ -173,8 +165,7 @@ TEST(Model, SetsThatOverflowTheL1MissMoreTheMoreTheyAre) {
   p.l2_bytes_per_s = 32e9;
   p.spill_store_bytes_per_s = 32e9;
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 20e9;
-  const Program sweep =
-      parse_programs("f v 16 0 0 0 1\nLDG.128 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  const Program sweep = loop_of("LDG.128 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
   const LoopFacts facts{.working_set_bytes = 4096, .flow = {.reused_bytes = 16, .set_of = Sharer::block}};
   const auto cycles =
       [&](int blocks) {  // of an iteration of one block of four warps; 21 KiB have room for five of them

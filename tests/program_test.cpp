@@ -13,9 +13,7 @@ namespace occbench::theory {
 namespace {
 
 TEST(Programs, KnowTheLinesOfTheirCode) {
-  const auto lines = [](const std::string& text) {
-    return parse_programs("f v 16 0 0 0 1\n" + text).at({"f", "v"}).code_lines();
-  };
+  const auto lines = [](const std::string& text) { return loop_of(text).code_lines(); };
   EXPECT_EQ(lines("100*FFMA 4 - - 00 00 00\n"), 13U);
   EXPECT_EQ(lines("31*FFMA 4 - - 00 00 00\nBRA.TAKEN.31 5 - - 00 00 00\n31*FFMA 4 - - 00 00 00\n"
                   "BRA.TAKEN 5 - - 00 00 00\n8*FFMA 4 - - 00 00 00\n"),
@@ -25,9 +23,7 @@ TEST(Programs, KnowTheLinesOfTheirCode) {
 
 TEST(Programs, KnowWhatAWarpStoresInOnePlace) {
   const Program program =
-      parse_programs(
-          "f v 16 0 0 0 1\nSTG.32 1 - - 00 00 00\n3*STG.32.NEXT 1 - - 00 00 00\nSTG.128 1 - - 00 00 00\n")
-          .at({"f", "v"});
+      loop_of("STG.32 1 - - 00 00 00\n3*STG.32.NEXT 1 - - 00 00 00\nSTG.128 1 - - 00 00 00\n");
   EXPECT_EQ(program.store_places(), 2);
   EXPECT_EQ(program.bytes(Pipe::global_store), 4 * 4 + 16);
 }

@@ -9,10 +9,14 @@
 
 namespace occbench::theory {
 
+/// A loop of these lines: a description's, without its head.
+inline Program loop_of(const std::string& lines) {
+  return parse_programs("f v 16 0 0 0 1\n" + lines).at({"f", "v"});
+}
+
 /// A loop of FMAs that depend on each other, as nvcc schedules them, and no end of the loop to speak of.
 inline Program chain(int length, const std::string& fields = "FFMA 4 - - 00 00 00") {
-  auto programs = parse_programs("f v 16 0 0 0 1\n" + std::to_string(length) + "*" + fields + "\n");
-  return programs.at({"f", "v"});
+  return loop_of(std::to_string(length) + "*" + fields + "\n");
 }
 
 inline Machine quiet_machine() {

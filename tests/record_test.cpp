@@ -85,6 +85,18 @@ class RunFolder : public testing::Test {
   [[nodiscard]] fs::path cases() const { return folder_ / "cases.csv"; }
   [[nodiscard]] fs::path samples() const { return folder_ / "samples.csv"; }
   Recorder create() const { return Recorder::create(folder_, {{"schema_version", schema_version}}); }
+  /// A run that was ended before it was packed.
+  void write(std::initializer_list<CaseResult> results) const {
+    auto recorder = create();
+    for (const CaseResult& result : results) put(recorder, result);
+  }
+  /// Resuming the run fails with `said` while a file of it holds `content`, which stays.
+  void expect_refused(const fs::path& file, const std::string& content, const std::string& said,
+                      const std::set<std::string>& planned = {}) const {
+    std::ofstream(file, std::ios::binary) << content;
+    expect_file_error([&] { Recorder::resume(folder_, planned); }, said);
+    EXPECT_EQ(text_of(file), content);
+  }
 
   fs::path root_, folder_;
 };
@@ -183,11 +195,8 @@ TEST_F(RunFolder, PackedSamplesThatAreNotWholeAreRefusedAndStay) {
   const fs::path packed = folder_ / "samples.csv.gz";
   const std::string whole = text_of(packed);
   for (const std::string& text :
-       {whole.substr(0, whole.size() / 2), whole + "more", std::string("not packed"), std::string()}) {
-    std::ofstream(packed) << text;
-    expect_file_error([&] { Recorder::resume(folder_); }, "samples.csv.gz: is no whole gzip file");
-    EXPECT_EQ(text_of(packed), text);
-  }
+       {whole.substr(0, whole.size() / 2), whole + "more", std::string("not packed"), std::string()})
+    expect_refused(packed, text, "samples.csv.gz: is no whole gzip file");
   std::ofstream(packed) << whole;
   expect_file_error([&] { unpack_file(samples(), whole.size()); }, "holds more than");
 }
@@ -197,10 +206,7 @@ TEST_F(RunFolder, PackedSamplesThatAreNotWholeAreRefusedAndStay) {
 TEST_F(RunFolder, ResumesWithWhatIsFinished) {
   const CaseResult first = valid_result(128);
   const CaseResult second = valid_result(256);
-  {
-    auto recorder = create();
-    put(recorder, first);
-  }
+  write({first});
   auto recorder = Recorder::resume(folder_);
   EXPECT_EQ(recorder.finished(), std::set{first.planned.id});
   put(recorder, second);
@@ -214,11 +220,7 @@ TEST_F(RunFolder, ResumeTakesNoisyCasesAgain) {
   noisy.planned.status = Status::noisy;
   noisy.planned.reason = "of 30 launches only 2 had the GPU to themselves";
   noisy.samples = 0;
-  {
-    Recorder recorder = create();
-    put(recorder, valid_result());
-    put(recorder, noisy);
-  }
+  write({valid_result(), noisy});
   const auto recorder = Recorder::resume(folder_);
   EXPECT_EQ(recorder.finished(), std::set{valid_result().planned.id});
   EXPECT_TRUE(recorder.unfinished().empty()) << "its samples stand for nothing";
@@ -242,11 +244,7 @@ TEST_F(RunFolder, ResumeDropsARowThatWasCutOffAnywhere) {
 #endif
   const CaseResult first = valid_result(128);
   const CaseResult second = valid_result(256);
-  {
-    auto recorder = create();
-    put(recorder, first);
-    put(recorder, second);
-  }
+  write({first, second});
   const std::string whole_cases = text_of(cases());
   const std::string whole_samples = text_of(samples());
   const std::size_t second_begins = whole_cases.size() - csv::format(case_fields(second)).size();
@@ -271,10 +269,8 @@ TEST_F(RunFolder, ResumeRefusesWhatIsNoRun) {
 
 TEST_F(RunFolder, ResumeRefusesAnotherSchemaAndLeavesItAlone) {
   create();
-  std::ofstream(cases()) << "schema_version,case_id\n0,old\n";
-  expect_file_error([&] { Recorder::resume(folder_); },
-                    "its columns are not those of schema " + std::to_string(schema_version));
-  EXPECT_EQ(text_of(cases()), "schema_version,case_id\n0,old\n");
+  expect_refused(cases(), "schema_version,case_id\n0,old\n",
+                 "its columns are not those of schema " + std::to_string(schema_version));
 }
 
 /// A row of cases.csv with other text in one column.
@@ -305,35 +301,24 @@ TEST_F(RunFolder, ResumeRefusesACellThatIsNotAsTheSchemaSays) {
       {"throughput", "1e400", "throughput: 1e400 is not a number"},
       {"throughput_unit", "furlong/s", "throughput_unit: furlong/s is not one of byte/s, "},
   };
-  {
-    auto recorder = create();
-    put(recorder, valid_result(128));
-    put(recorder, valid_result(256));
-  }
+  write({valid_result(128), valid_result(256)});
   const std::string whole = text_of(cases()), all_samples = text_of(samples());
   const csv::Row second = case_fields(valid_result(256));
   const std::string first = whole.substr(0, whole.size() - csv::format(second).size());
   for (const auto& [column, text, said] : damages) {
     const std::string damaged = first + csv::format(changed(second, column, text));
-    std::ofstream(cases(), std::ios::binary) << damaged;
-    expect_file_error([&] { Recorder::resume(folder_); }, std::string("cases.csv:3: ") + said);
-    EXPECT_EQ(text_of(cases()), damaged) << column;
+    expect_refused(cases(), damaged, std::string("cases.csv:3: ") + said);
     EXPECT_EQ(text_of(samples()), all_samples) << column;
   }
 }
 
 TEST_F(RunFolder, ResumeRefusesRowsThatAreNotWholeOrNotThisRuns) {
-  {
-    auto recorder = create();
-    put(recorder, valid_result(128));
-  }
+  write({valid_result(128)});
   const std::string whole = text_of(cases());
   const std::string row = csv::format(case_fields(valid_result(256)));
   const auto refused = [&](const std::string& rows, const std::string& said,
                            const std::set<std::string>& planned = {}) {
-    std::ofstream(cases(), std::ios::binary) << whole << rows;
-    expect_file_error([&] { Recorder::resume(folder_, planned); }, said);
-    EXPECT_EQ(text_of(cases()), whole + rows);
+    expect_refused(cases(), whole + rows, said, planned);
   };
   const auto count = std::to_string(case_columns().size());
   refused("7,model\n" + row, "cases.csv:3: 2 cells where the header has " + count);
@@ -346,10 +331,7 @@ TEST_F(RunFolder, ResumeRefusesRowsThatAreNotWholeOrNotThisRuns) {
 }
 
 TEST_F(RunFolder, ResumeRefusesASampleThatIsNotAsTheSchemaSays) {
-  {
-    auto recorder = create();
-    put(recorder, valid_result(128));
-  }
+  write({valid_result(128)});
   const std::string whole = text_of(samples());
   const csv::Row good = sample_fields(samples_of(valid_result(256))[0]);
   const std::pair<const char*, const char*> damages[] = {
@@ -360,9 +342,8 @@ TEST_F(RunFolder, ResumeRefusesASampleThatIsNotAsTheSchemaSays) {
   for (std::size_t i = 0; i < std::size(damages); ++i) {
     csv::Row damaged = good;
     damaged[i + 1] = damages[i].first;
-    std::ofstream(samples(), std::ios::binary) << whole << csv::format(damaged);
-    expect_file_error([&] { Recorder::resume(folder_); }, std::string("samples.csv:5: ") + damages[i].second);
-    EXPECT_EQ(text_of(samples()), whole + csv::format(damaged));
+    expect_refused(samples(), whole + csv::format(damaged),
+                   std::string("samples.csv:5: ") + damages[i].second);
   }
 }
 

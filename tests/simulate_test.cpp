@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <string>
 
 #include "tests/quiet_machine.hpp"
@@ -28,7 +27,7 @@ TEST(Simulate, TheOldestBlockGoesFirst) {
 
 TEST(Simulate, WideProductsAndCountsOfBitsHaveTheirOwnPace) {
   const auto cycles = [](const std::string& instruction) {
-    const Program program = parse_programs("f v 16 0 0 0 1\n16*" + instruction + "\n").at({"f", "v"});
+    const Program program = loop_of("16*" + instruction + "\n");
     return pace(program, {.blocks = 1, .warps_per_block = 32}) / 128;  // an instruction of a scheduler
   };
   EXPECT_NEAR(cycles("IMAD 1 - - 00 00 00"), 2, 0.1);
@@ -42,8 +41,7 @@ TEST(Simulate, RegistersOfOneBankTakeTurns) {
   const double free = pace(chain(100, "FFMA 4 - - 00 11 11"), full);
   EXPECT_NEAR(pace(chain(100, "FFMA 4 - - 00 12 12"), full) / free, 2, 0.05);
   EXPECT_NEAR(pace(chain(100, "FFMA 4 - - 00 30 30"), full) / free, 3, 0.05);
-  const Program both =
-      parse_programs("f v 16 0 0 0 1\n12*FFMA 4 - - 00 12 12\nFFMA 4 - - 00 21 21\n").at({"f", "v"});
+  const Program both = loop_of("12*FFMA 4 - - 00 12 12\nFFMA 4 - - 00 21 21\n");
   EXPECT_GT(both.loop.size(), 12U);
 }
 
@@ -60,15 +58,11 @@ TEST(Simulate, AWaitForABankStopsAllStallCounts) {
 
 TEST(Simulate, ANopMakesNoWarpTheLast) {
   // Two warps' pairs fill the tensor cores, and the third must not get a trip by the NOP that ends its own.
-  const Program pairs =
-      parse_programs("f v 16 0 0 0 1\n20*IADD3 2 - - 00 10 10\n" +
-                     [] {
-                       std::string all;
-                       for (int i = 0; i < 32; ++i)
-                         all += "HMMA 6 - - 00 00 00\nHMMA 15 - - 00 00 00\nNOP 3 - - 00 00 00\n";
-                       return all;
-                     }())
-          .at({"f", "v"});
+  const Program pairs = loop_of("20*IADD3 2 - - 00 10 10\n" + [] {
+    std::string all;
+    for (int i = 0; i < 32; ++i) all += "HMMA 6 - - 00 00 00\nHMMA 15 - - 00 00 00\nNOP 3 - - 00 00 00\n";
+    return all;
+  }());
   Machine machine = quiet_machine();
   machine.mma_cycles = 6;
   const auto blocks = [&](int n) { return pace(pairs, {.blocks = n, .warps_per_block = 4}, {}, machine); };
@@ -76,8 +70,8 @@ TEST(Simulate, ANopMakesNoWarpTheLast) {
 }
 
 TEST(Simulate, AConflictDelaysItsOwnWarpTwice) {
-  const Program chase = parse_programs("f v 16 0 0 0 1\n16*LDS.32 4 0 - 01 00 00\n").at({"f", "v"});
-  const Program wide = parse_programs("f v 16 0 0 0 1\n16*LDS.128 4 0 - 01 00 00\n").at({"f", "v"});
+  const Program chase = loop_of("16*LDS.32 4 0 - 01 00 00\n");
+  const Program wide = loop_of("16*LDS.128 4 0 - 01 00 00\n");
   const SmWorkload four{.blocks = 1, .warps_per_block = 4};
   for (const double ways : {1.0, 2.0, 4.0, 8.0})
     EXPECT_NEAR(pace(chase, four, {.layout = {.bank_conflict = ways}}) / 16, 23 + 2 * (ways - 1), 1) << ways;
@@ -89,8 +83,7 @@ TEST(Simulate, AConflictDelaysItsOwnWarpTwice) {
 }
 
 TEST(Simulate, ABarrierMakesTheFastWait) {
-  const Program meeting =
-      parse_programs("f v 16 0 0 0 1\n10*FFMA 4 - - 00 00 00\nBAR 6 - - 00 00 00\n").at({"f", "v"});
+  const Program meeting = loop_of("10*FFMA 4 - - 00 00 00\nBAR 6 - - 00 00 00\n");
   EXPECT_NEAR(pace(meeting, {.blocks = 1, .warps_per_block = 4}), 40 + 20, 6);
 }
 
@@ -101,9 +94,7 @@ TEST(Simulate, ABarrierWithARegisterKeepsItsUnitLonger) {
   m.release_cycles = 1;
   m.register_release_cycles = 3;
   const SmWorkload crowd{.blocks = 32, .warps_per_block = 1};
-  const auto meeting = [&](const std::string& barrier) {
-    return parse_programs("f v 16 0 0 0 1\n" + barrier + " 6 - - 00 00 00\n").at({"f", "v"});
-  };
+  const auto meeting = [&](const std::string& barrier) { return loop_of(barrier + " 6 - - 00 00 00\n"); };
   EXPECT_NEAR(pace(meeting("BAR"), crowd, {}, m), 32 * (2 + 1), 2);
   EXPECT_NEAR(pace(meeting("BAR.REGISTER"), crowd, {}, m), 32 * (2 + 1 + 3), 2);
   m.barrier_cycles = 20;  // and a warp alone waits until its scheduler has read the register
@@ -112,8 +103,7 @@ TEST(Simulate, ABarrierWithARegisterKeepsItsUnitLonger) {
 }
 
 TEST(Simulate, AShuffleTakesTheSharedMemorysTime) {
-  const Program shuffle =
-      parse_programs("f v 16 0 0 0 1\n20*SHFL 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  const Program shuffle = loop_of("20*SHFL 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
   EXPECT_NEAR(pace(shuffle, {.blocks = 8, .warps_per_block = 8}), 20 * 64, 30) << "one a cycle";
 }
 
@@ -128,9 +118,7 @@ TEST(Simulate, BlocksFollowEachOther) {
 }
 
 TEST(Simulate, ALongerSimulationGoesOnAsIfItWereTheFirst) {
-  const auto loop = [](const std::string& lines) {
-    return parse_programs("f v 16 0 0 0 1\n" + lines).at({"f", "v"});
-  };
+  const auto loop = [](const std::string& lines) { return loop_of(lines); };
   const Program programs[] = {
       loop("LDG.128 1 0 - 00 00 00\n8*FFMA 4 - - 01 20 20\nSTG.128 1 - 1 00 00 00\nBAR 5 - - 02 00 00\n"),
       loop("LDG.32.SAME 1 0 - 00 00 00\nFADD 4 - - 01 00 00\nSTL.32 2 - - 00 00 00\nMUFU 1 2 - 00 00 00\n"),
@@ -170,8 +158,7 @@ TEST(Simulate, BlocksBeginNoFasterThanTheyAreDealt) {
 TEST(Simulate, BlocksThatEndTogetherNeedNotBeginOneByOne) {
   Machine m = quiet_machine();
   m.dram_spread = 150;
-  const Program load =
-      parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  const Program load = loop_of("LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
   const auto cycles = [&](double start_cycles) {
     m.start_cycles = start_cycles;
     return simulate(load, m, {}, {.blocks = 4, .warps_per_block = 1, .total_blocks = 4000}, 1).cycles / 4000;
@@ -182,8 +169,7 @@ TEST(Simulate, BlocksThatEndTogetherNeedNotBeginOneByOne) {
 }
 
 TEST(Simulate, IsDeterministic) {
-  const Program load =
-      parse_programs("f v 16 0 0 0 1\nLDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n").at({"f", "v"});
+  const Program load = loop_of("LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
   const SmWorkload workload{.blocks = 8, .warps_per_block = 4};
   EXPECT_EQ(simulate(load, quiet_machine(), {}, workload, 50).cycles,
             simulate(load, quiet_machine(), {}, workload, 50).cycles);
