@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The searches of cliffs, ballast and available shared memory, against a walk over all values.
+// The searches of cliffs and ballast, against a walk over all values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -128,17 +128,15 @@ TEST_P(RandomFootprints, BallastIsExactAndLeast) {
   }
 }
 
-TEST_P(RandomFootprints, AvailableSharedMemoryIsTheMostThatKeepsTheBlocks) {
+TEST_P(RandomFootprints, AByteLessThanTheBallastKeepsMoreBlocks) {
   for (int trial = 0; trial < 500; ++trial) {
-    Footprint f = next();
+    const Footprint f = next();
     for (int blocks = 1; blocks <= 33; ++blocks) {
-      const auto most = available_dynamic_smem(sm_, f, blocks);
-      f.dynamic_smem_bytes = most.value_or(0);
-      EXPECT_EQ(occupancy(sm_, f).blocks_per_sm >= blocks, most.has_value());
-      f.dynamic_smem_bytes += 1;
-      if (most) {
-        EXPECT_LT(occupancy(sm_, f).blocks_per_sm, blocks);
-      }
+      const auto ballast = ballast_for_blocks(sm_, f, blocks);
+      if (!ballast || *ballast == f.dynamic_smem_bytes) continue;
+      Footprint less = f;
+      less.dynamic_smem_bytes = *ballast - 1;
+      EXPECT_GT(occupancy(sm_, less).blocks_per_sm, blocks);
     }
   }
 }

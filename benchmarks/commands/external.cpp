@@ -8,11 +8,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
-#include <string_view>
-#include <utility>
 
 #include "harness/io/check.hpp"
+#include "harness/theory/edit_distance.hpp"
 
 namespace occbench::commands {
 
@@ -44,26 +42,13 @@ bool is_name(const std::string& text) {
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
 }
 
-/// Insertions, deletions and replacements between two names.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
-    }
-  }
-  return row.back();
-}
-
 /// Empty where none is near.
 std::string nearest(const std::string& name, std::span<const std::string> built_in) {
   std::vector<std::string> names(built_in.begin(), built_in.end());
   for (const Tool& tool : tools) names.emplace_back(tool.name);
-  const auto best = std::ranges::min_element(names, {}, [&](const auto& n) { return distance(name, n); });
-  return distance(name, *best) <= 2 ? *best : "";
+  const auto distance = [&](const std::string& other) { return theory::edit_distance(name, other); };
+  const auto best = std::ranges::min_element(names, {}, distance);
+  return distance(*best) <= 2 ? *best : "";
 }
 
 }  // namespace

@@ -225,29 +225,6 @@ std::optional<std::size_t> ballast_for_blocks(const SmLimits& sm, const Footprin
   return resident(bytes) == blocks ? std::optional(bytes) : std::nullopt;
 }
 
-std::optional<std::size_t> available_dynamic_smem(const SmLimits& sm, const Footprint& footprint,
-                                                  int blocks) {
-  if (blocks < 1) return std::nullopt;
-  Footprint f = footprint;
-  const auto too_few = [&](std::size_t dynamic_bytes) {
-    f.dynamic_smem_bytes = dynamic_bytes;
-    return occupancy(sm, f).blocks_per_sm < blocks;
-  };
-  const std::size_t beyond = first_true(std::size_t{0}, smem_limit_per_block_bytes(sm) + 1, too_few);
-  return beyond > 0 ? std::optional(beyond - 1) : std::nullopt;
-}
-
-std::optional<std::size_t> api_available_dynamic_smem(const SmLimits& sm, const Footprint& footprint,
-                                                      int blocks) {
-  const cudaOccDeviceProp properties = properties_of(sm);
-  const cudaOccFuncAttributes attributes = attributes_of(sm, footprint);
-  const cudaOccDeviceState state = state_of(footprint);
-  std::size_t bytes = 0;
-  const cudaOccError error = cudaOccAvailableDynamicSMemPerBlock(&bytes, &properties, &attributes, &state,
-                                                                 blocks, footprint.block_size);
-  return error == CUDA_OCC_SUCCESS ? std::optional(bytes) : std::nullopt;
-}
-
 std::size_t smem_capacity_bytes(const SmLimits& sm, const Footprint& footprint) {
   const Residency answer = ask_header(sm, footprint);
   const cudaOccDeviceProp properties = properties_of(sm);

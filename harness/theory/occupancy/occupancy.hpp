@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace occbench::theory {
 
@@ -85,16 +84,6 @@ struct Occupancy {
 /// `blocks` blocks are resident; nullopt if there is none.
 [[nodiscard]] std::optional<std::size_t> ballast_for_blocks(const SmLimits& sm, const Footprint& footprint,
                                                             int blocks);
-
-/// The largest dynamic shared memory (bytes) with at least `blocks` resident blocks, after opting in;
-/// nullopt if `blocks` is less than 1 or does not fit even without any.
-[[nodiscard]] std::optional<std::size_t> available_dynamic_smem(const SmLimits& sm,
-                                                                const Footprint& footprint, int blocks);
-
-/// The same by cudaOccupancyAvailableDynamicSMemPerBlock. In CUDA 13.0, for two blocks or more, its answer
-/// is too large by up to the reserved shared memory, and a launch with it has fewer resident blocks.
-[[nodiscard]] std::optional<std::size_t> api_available_dynamic_smem(const SmLimits& sm,
-                                                                    const Footprint& footprint, int blocks);
 
 /// The block size that cudaOccupancyMaxPotentialBlockSize returns, the largest with the highest occupancy;
 /// footprint.block_size is ignored. nullopt if none can launch.
