@@ -36,45 +36,17 @@
 #include "profiles.h"
 
 #undef cuGetProcAddress
-#undef cuDevicePrimaryCtxReset
-#undef cuCtxDestroy
 
-typedef CUresult (*Init)(unsigned);
-typedef CUresult (*GetFunction)(CUfunction*, CUmodule, const char*);
-typedef CUresult (*GetKernel)(CUkernel*, CUlibrary, const char*);
-typedef CUresult (*Launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                           CUstream, void**, void**);
-typedef CUresult (*Cooperative)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                unsigned, CUstream, void**);
-typedef CUresult (*LaunchEx)(const CUlaunchConfig*, CUfunction, void**, void**);
-typedef CUresult (*Ask)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
+CUresult cuProfilerStart(void), cuProfilerStop(void); /* of cudaProfiler.h */
+
 typedef CUresult (*WithInt)(int);
-typedef CUresult (*Graph)(CUgraphExec, CUstream);
-typedef CUresult (*Instantiate)(CUgraphExec*, CUgraph, unsigned long long);
-typedef CUresult (*WithGraph)(CUgraphExec);
-typedef CUresult (*Destroy)(CUgraph);
-typedef CUresult (*SetEnabled)(CUgraphExec, CUgraphNode, unsigned);
 typedef CUgraph (*Captured)(void);
-typedef CUresult (*GetNodes)(CUgraph, CUgraphNode*, size_t*);
-typedef CUresult (*NodeGet)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
-typedef CUresult (*NodeSet)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*);
-typedef CUresult (*SetKernel)(CUfunction_attribute, int, CUkernel, CUdevice);
-typedef CUresult (*AnyNodeSet)(CUgraphExec, CUgraphNode, CUgraphNodeParams*);
-typedef CUresult (*Update)(CUgraphExec, CUgraph, void*);
-typedef CUresult (*GetContext)(CUcontext*);
 typedef CUresult (*MakeContext)(CUcontext*, unsigned, CUdevice);
-typedef CUresult (*WithContext)(CUcontext);
-typedef CUresult (*MakeGreen)(CUgreenCtx*, CUdevResourceDesc, CUdevice, unsigned);
-typedef CUresult (*GreenStream)(CUstream*, CUgreenCtx, unsigned, int);
-typedef CUresult (*FromGreen)(CUcontext*, CUgreenCtx);
-typedef CUresult (*WithGreen)(CUgreenCtx);
-typedef CUresult (*WithModule)(CUmodule);
 typedef unsigned long long (*Number)(void);
 typedef CUresult (*WithoutWords)(void);
-typedef CUresult (*Load)(CUmodule*, const void*);
 
 static void* library;
-static Ask ask;
+static __typeof__(cuGetProcAddress_v2)* ask;
 static cuuint64_t flags;
 
 static void* get(const char* name) {
@@ -84,8 +56,11 @@ static void* get(const char* name) {
   return found;
 }
 
-static Launch launch;
-static LaunchEx launch_ex;
+/* The driver's function of that name, as the program gets it. */
+#define DRIVER(function) ((__typeof__(function)*)get(#function))
+
+static __typeof__(cuLaunchKernel)* launch;
+static __typeof__(cuLaunchKernelEx)* launch_ex;
 static CUfunction function;
 static unsigned grid = 132 * 8 * 20, dynamic = 0, failed;
 static CUlaunchAttribute attribute; /* of each launch by cuLaunchKernelEx, where it has an id */
@@ -115,6 +90,9 @@ static void one(int n, CUstream stream) {
 }
 
 static int launches;
+static const char* end = "return";
+
+static int ends(const char* how) { return strcmp(end, how) == 0; }
 
 static void* on_stream(void* stream) {
   for (int n = 0; n < launches; ++n) one(n, (CUstream)stream);
@@ -127,8 +105,8 @@ static void many(void) { on_stream(NULL); }
 static void between(void) {
   const CUfunction own = function;
   CUfunction others[2];
-  ((GetFunction)get("cuModuleGetFunction"))(&others[0], NULL, "flat_k");
-  ((GetFunction)get("cuModuleGetFunction"))(&others[1], NULL, "some_k");
+  DRIVER(cuModuleGetFunction)(&others[0], NULL, "flat_k");
+  DRIVER(cuModuleGetFunction)(&others[1], NULL, "some_k");
   for (int n = 0; n < launches; ++n) {
     function = others[n % 2];
     one(n, NULL);
@@ -168,25 +146,25 @@ static void contexts(const char* name, CUdevice device, int is_green) {
   CUcontext first, second;
   CUgreenCtx green;
   CUfunction functions[2];
-  ((GetContext)get("cuCtxGetCurrent"))(&first);
+  DRIVER(cuCtxGetCurrent)(&first);
   functions[0] = function;
   if (is_green) {
-    ((MakeGreen)get("cuGreenCtxCreate"))(&green, NULL, device, CU_GREEN_CTX_DEFAULT_STREAM);
-    ((FromGreen)get("cuCtxFromGreenCtx"))(&second, green);
+    DRIVER(cuGreenCtxCreate)(&green, NULL, device, CU_GREEN_CTX_DEFAULT_STREAM);
+    DRIVER(cuCtxFromGreenCtx)(&second, green);
   } else {
     ((MakeContext)get("cuCtxCreate"))(&second, 0, device);
   }
-  ((GetFunction)get("cuModuleGetFunction"))(&functions[1], NULL, name);
+  DRIVER(cuModuleGetFunction)(&functions[1], NULL, name);
   for (int n = 0; n < launches; ++n) {
-    ((WithContext)get("cuCtxSetCurrent"))(n % 2 == 0 ? first : second);
+    DRIVER(cuCtxSetCurrent)(n % 2 == 0 ? first : second);
     function = functions[n % 2];
     one(n, NULL);
   }
-  ((WithContext)get("cuCtxSetCurrent"))(first);
+  DRIVER(cuCtxSetCurrent)(first);
   if (is_green)
-    ((WithGreen)get("cuGreenCtxDestroy"))(green);
+    DRIVER(cuGreenCtxDestroy)(green);
   else
-    ((WithContext)get("cuCtxDestroy"))(second);
+    DRIVER(cuCtxDestroy)(second);
   function = functions[0];
   many();
 }
@@ -196,20 +174,20 @@ static void contexts(const char* name, CUdevice device, int is_green) {
 static void green_streams(void) {
   static char other;
   CUcontext first, second;
-  ((GetContext)get("cuCtxGetCurrent"))(&first);
+  DRIVER(cuCtxGetCurrent)(&first);
   for (int n = 0; n < 2; ++n) {
     CUgreenCtx green;
     CUstream stream;
-    ((MakeGreen)get("cuGreenCtxCreate"))(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM);
-    ((GreenStream)get("cuGreenCtxStreamCreate"))(&stream, green, CU_STREAM_NON_BLOCKING, 0);
+    DRIVER(cuGreenCtxCreate)(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM);
+    DRIVER(cuGreenCtxStreamCreate)(&stream, green, CU_STREAM_NON_BLOCKING, 0);
     on_stream(stream);
     if (n == 1) {
-      ((FromGreen)get("cuCtxFromGreenCtx"))(&second, green);
-      ((WithContext)get("cuCtxSetCurrent"))(second);
+      DRIVER(cuCtxFromGreenCtx)(&second, green);
+      DRIVER(cuCtxSetCurrent)(second);
       on_stream(&other);
-      ((WithContext)get("cuCtxSetCurrent"))(first);
+      DRIVER(cuCtxSetCurrent)(first);
     }
-    ((WithGreen)get("cuGreenCtxDestroy"))(green);
+    DRIVER(cuGreenCtxDestroy)(green);
   }
 }
 
@@ -252,10 +230,10 @@ static void ranges(void) {
 static void graphs(void) {
   static char graph;
   CUgraphExec made;
-  ((Graph)get("cuGraphLaunch"))(NULL, NULL);
-  ((Instantiate)get("cuGraphInstantiate"))(&made, (CUgraph)(void*)&graph, 0);
-  for (int n = 0; n < 10; ++n) ((Graph)get("cuGraphLaunch"))(made, NULL);
-  ((WithGraph)get("cuGraphExecDestroy"))(made);
+  DRIVER(cuGraphLaunch)(NULL, NULL);
+  DRIVER(cuGraphInstantiate)(&made, (CUgraph)(void*)&graph, 0);
+  for (int n = 0; n < 10; ++n) DRIVER(cuGraphLaunch)(made, NULL);
+  DRIVER(cuGraphExecDestroy)(made);
 }
 
 /* `number` goes into the arguments of its kernels. */
@@ -264,7 +242,7 @@ static CUgraph capture(const char* names, int number) {
   const char* const second = strchr(names, ',');
   ((WithInt)dlsym(library, "fakeCapture"))(1);
   for (int n = 0; n < 3; ++n) one(number + n, NULL);
-  if (second != NULL) ((GetFunction)get("cuModuleGetFunction"))(&function, NULL, second + 1);
+  if (second != NULL) DRIVER(cuModuleGetFunction)(&function, NULL, second + 1);
   for (int n = 0; second != NULL && n < 2; ++n) one(number + 100 + n, NULL);
   function = first;
   ((WithInt)dlsym(library, "fakeCapture"))(0);
@@ -274,8 +252,8 @@ static CUgraph capture(const char* names, int number) {
 static CUgraphExec captured(const char* names) {
   CUgraphExec made;
   const CUgraph graph = capture(names, 0);
-  ((Instantiate)get("cuGraphInstantiate"))(&made, graph, 0);
-  if (((Destroy)get("cuGraphDestroy"))(graph) != CUDA_SUCCESS) ++failed;
+  DRIVER(cuGraphInstantiate)(&made, graph, 0);
+  if (DRIVER(cuGraphDestroy)(graph) != CUDA_SUCCESS) ++failed;
   return made;
 }
 
@@ -289,9 +267,9 @@ static void updates(int is_resized, int is_any) {
   one(0, NULL);
   ((WithInt)dlsym(library, "fakeCapture"))(0);
   const CUgraph graph = ((Captured)dlsym(library, "fakeCaptured"))();
-  ((Instantiate)get("cuGraphInstantiate"))(&made, graph, 0);
-  if (((GetNodes)get("cuGraphGetNodes"))(graph, &node, &count) != CUDA_SUCCESS || count != 1) ++failed;
-  if (((NodeGet)get("cuGraphKernelNodeGetParams"))(node, &params) != CUDA_SUCCESS) ++failed;
+  DRIVER(cuGraphInstantiate)(&made, graph, 0);
+  if (DRIVER(cuGraphGetNodes)(graph, &node, &count) != CUDA_SUCCESS || count != 1) ++failed;
+  if (DRIVER(cuGraphKernelNodeGetParams)(node, &params) != CUDA_SUCCESS) ++failed;
   for (int n = 0; n < launches; ++n) {
     unsigned long long address = 0x1000ull + (unsigned long long)(n / 10);
     int number = n / 10;
@@ -300,13 +278,12 @@ static void updates(int is_resized, int is_any) {
     if (is_resized && n == launches / 2) params.gridDimX *= 2;
     CUgraphNodeParams any = {CU_GRAPH_NODE_TYPE_KERNEL, {0}};
     memcpy(&any.kernel, &params, sizeof params);
-    if (n % 10 == 0 &&
-        (is_any ? ((AnyNodeSet)get("cuGraphExecNodeSetParams"))(made, node, &any)
-                : ((NodeSet)get("cuGraphExecKernelNodeSetParams"))(made, node, &params)) != CUDA_SUCCESS)
+    if (n % 10 == 0 && (is_any ? DRIVER(cuGraphExecNodeSetParams)(made, node, &any)
+                               : DRIVER(cuGraphExecKernelNodeSetParams)(made, node, &params)) != CUDA_SUCCESS)
       ++failed;
-    if (((Graph)get("cuGraphLaunch"))(made, NULL) != CUDA_SUCCESS) ++failed;
+    if (DRIVER(cuGraphLaunch)(made, NULL) != CUDA_SUCCESS) ++failed;
   }
-  ((WithGraph)get("cuGraphExecDestroy"))(made);
+  DRIVER(cuGraphExecDestroy)(made);
   printf("result %llx\n", ((Number)dlsym(library, "fakeResult"))());
 }
 
@@ -316,12 +293,12 @@ static void recaptures(const char* names, int is_resized) {
     if (is_resized && n == launches / 2) grid *= 2;
     if (n % 10 == 0) {
       const CUgraph graph = capture(names, n);
-      if (((Update)get("cuGraphExecUpdate"))(made, graph, NULL) != CUDA_SUCCESS) ++failed;
-      if (((Destroy)get("cuGraphDestroy"))(graph) != CUDA_SUCCESS) ++failed;
+      if (DRIVER(cuGraphExecUpdate)(made, graph, NULL) != CUDA_SUCCESS) ++failed;
+      if (DRIVER(cuGraphDestroy)(graph) != CUDA_SUCCESS) ++failed;
     }
-    if (((Graph)get("cuGraphLaunch"))(made, NULL) != CUDA_SUCCESS) ++failed;
+    if (DRIVER(cuGraphLaunch)(made, NULL) != CUDA_SUCCESS) ++failed;
   }
-  ((WithGraph)get("cuGraphExecDestroy"))(made);
+  DRIVER(cuGraphExecDestroy)(made);
   printf("result %llx, graphs %llu\n", ((Number)dlsym(library, "fakeResult"))(),
          ((Number)dlsym(library, "fakeGraphs"))());
 }
@@ -331,16 +308,16 @@ static void replays(const char* names, int times, int is_set, int is_green) {
   CUgreenCtx green;
   CUstream stream = NULL;
   if (is_green) {
-    ((MakeGreen)get("cuGreenCtxCreate"))(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM);
-    ((GreenStream)get("cuGreenCtxStreamCreate"))(&stream, green, CU_STREAM_NON_BLOCKING, 0);
+    DRIVER(cuGreenCtxCreate)(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM);
+    DRIVER(cuGreenCtxStreamCreate)(&stream, green, CU_STREAM_NON_BLOCKING, 0);
   }
   for (int g = 0; g < times; ++g) made[g] = captured(names);
   for (int n = 0; n < launches; ++n) {
-    if (is_set && n == launches / 2) ((SetEnabled)get("cuGraphNodeSetEnabled"))(made[0], NULL, 1);
+    if (is_set && n == launches / 2) DRIVER(cuGraphNodeSetEnabled)(made[0], NULL, 1);
     for (int g = 0; g < times; ++g)
-      if (((Graph)get("cuGraphLaunch"))(made[g], stream) != CUDA_SUCCESS) ++failed;
+      if (DRIVER(cuGraphLaunch)(made[g], stream) != CUDA_SUCCESS) ++failed;
   }
-  for (int g = 0; g < times; ++g) ((WithGraph)get("cuGraphExecDestroy"))(made[g]);
+  for (int g = 0; g < times; ++g) DRIVER(cuGraphExecDestroy)(made[g]);
   printf("result %llx, graphs %llu\n", ((Number)dlsym(library, "fakeResult"))(),
          ((Number)dlsym(library, "fakeGraphs"))());
 }
@@ -355,15 +332,13 @@ static void close_all(void) {
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
   const char* const way = argv[1];
-  const char* const end = argc > 4 ? argv[4] : "return";
+  if (argc > 4) end = argv[4];
   launches = atoi(argv[3]);
   if (argc > 5) grid = (unsigned)atoi(argv[5]);
 #ifdef LINKED
-  extern CUresult cuInit(unsigned);
   cuInit(0);
   cuModuleGetFunction(&function, NULL, argv[2]);
   launch = cuLaunchKernel;
-  extern CUresult cuProfilerStart(void), cuProfilerStop(void);
   const WithoutWords profiler_calls[2] = {cuProfilerStart, cuProfilerStop};
   library = dlopen("libcuda.so.1", RTLD_NOW);
 #else
@@ -379,121 +354,119 @@ int main(int argc, char** argv) {
     void* again = get("cuGetProcAddress");
     memcpy(&ask, &again, sizeof again);
   }
-  if (((Init)get("cuInit"))(0) != CUDA_SUCCESS) {
+  if (DRIVER(cuInit)(0) != CUDA_SUCCESS) {
     fprintf(stderr, "no device\n");
     return 3;
   }
   if (strcmp(way, "kernel") == 0) {
     CUkernel kernel;
-    ((GetKernel)get("cuLibraryGetKernel"))(&kernel, NULL, argv[2]);
+    DRIVER(cuLibraryGetKernel)(&kernel, NULL, argv[2]);
     function = (CUfunction)kernel;
   } else {
     CUmodule module = NULL;
     if (strcmp(way, "ptx") == 0) {
       char text[1000];
-      const char* const variable = strcmp(end, "variable") == 0 ? "ld.global.u32 %r1, [count];"
-                                   : strcmp(end, "asks") == 0   ? "mov.u32 %r1, %dynamic_smem_size;"
-                                                                : "";
+      const char* const variable = ends("variable") ? "ld.global.u32 %r1, [count];"
+                                   : ends("asks")   ? "mov.u32 %r1, %dynamic_smem_size;"
+                                                    : "";
       snprintf(text, sizeof text,
                "// registers 128\n.version 9.0\n.target sm_90\n.address_size 64\n.global .u32 count;\n"
                ".visible .entry %s(\n.param .u64 p)\n.maxntid 256, 1, 1\n{ %s ret; }\n",
                argv[2], variable);
-      ((Load)get("cuModuleLoadData"))(&module, text);
+      DRIVER(cuModuleLoadData)(&module, text);
     }
     if (getenv("IMAGE") != NULL) {
       static char image[1 << 20];
       FILE* const file = fopen(getenv("IMAGE"), "rb");
       if (file == NULL || fread(image, 1, sizeof image - 1, file) == 0) return 3;
-      ((Load)get("cuModuleLoadData"))(&module, image);
+      DRIVER(cuModuleLoadData)(&module, image);
     }
-    ((GetFunction)get("cuModuleGetFunction"))(&function, module, argv[2]);
+    DRIVER(cuModuleGetFunction)(&function, module, argv[2]);
   }
-  launch = (Launch)get("cuLaunchKernel");
-  if (strcmp(way, "ex") == 0) launch_ex = (LaunchEx)get("cuLaunchKernelEx");
-  const WithoutWords profiler_calls[2] = {(WithoutWords)get("cuProfilerStart"),
-                                          (WithoutWords)get("cuProfilerStop")};
+  launch = DRIVER(cuLaunchKernel);
+  if (strcmp(way, "ex") == 0) launch_ex = DRIVER(cuLaunchKernelEx);
+  const WithoutWords profiler_calls[2] = {DRIVER(cuProfilerStart), DRIVER(cuProfilerStop)};
 #endif
-  if (strcmp(end, "capture") == 0) ((WithInt)dlsym(library, "fakeCapture"))(1);
-  if (strcmp(end, "shapes") == 0)
+  if (ends("capture")) ((WithInt)dlsym(library, "fakeCapture"))(1);
+  if (ends("shapes"))
     shapes();
-  else if (strcmp(end, "between") == 0)
+  else if (ends("between"))
     between();
-  else if (strcmp(end, "threads") == 0 || strcmp(end, "streams") == 0)
-    threads(strcmp(end, "streams") == 0);
-  else if (strcmp(end, "profiled") == 0) {
+  else if (ends("threads") || ends("streams"))
+    threads(ends("streams"));
+  else if (ends("profiled")) {
     many();
     profiler_calls[0]();
     many();
     profiler_calls[1]();
     many();
-  } else if (strcmp(end, "green_streams") == 0)
+  } else if (ends("green_streams"))
     green_streams();
-  else if (strcmp(end, "ranges") == 0)
+  else if (ends("ranges"))
     ranges();
-  else if (strcmp(end, "early") == 0 || strcmp(end, "event") == 0) {
-    attribute.id = strcmp(end, "early") == 0 ? CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-                                             : CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
+  else if (ends("early") || ends("event")) {
+    attribute.id = ends("early") ? CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+                                 : CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
     attribute.value.programmaticStreamSerializationAllowed = 1;
     many();
     printf("dependent %llu\n", ((Number)dlsym(library, "fakeDependent"))());
-  } else if (strcmp(end, "clusters") == 0) {
+  } else if (ends("clusters")) {
     attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     attribute.value.clusterDim.x = 4;
     attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
     many();
-  } else if (strcmp(end, "update") == 0 || strcmp(end, "resize") == 0 || strcmp(end, "set_node") == 0)
-    updates(strcmp(end, "resize") == 0, strcmp(end, "set_node") == 0);
+  } else if (ends("update") || ends("resize") || ends("set_node"))
+    updates(ends("resize"), ends("set_node"));
   else if (strncmp(end, "recapture", 9) == 0)
-    recaptures(argv[2], strcmp(end, "recapture_resized") == 0);
-  else if (strncmp(end, "replay", 6) == 0 || strcmp(end, "disable") == 0)
-    replays(argv[2], strcmp(end, "replay2") == 0 ? 2 : 1, strcmp(end, "disable") == 0,
-            strcmp(end, "replay_green") == 0);
-  else if (strcmp(end, "contexts") == 0 || strcmp(end, "devices") == 0 || strcmp(end, "green") == 0)
-    contexts(argv[2], strcmp(end, "devices") == 0, strcmp(end, "green") == 0);
+    recaptures(argv[2], ends("recapture_resized"));
+  else if (strncmp(end, "replay", 6) == 0 || ends("disable"))
+    replays(argv[2], ends("replay2") ? 2 : 1, ends("disable"), ends("replay_green"));
+  else if (ends("contexts") || ends("devices") || ends("green"))
+    contexts(argv[2], ends("devices"), ends("green"));
   else
     many();
-  if (strcmp(end, "release") == 0)
+  if (ends("release"))
     for (int n = 0; n < 20; ++n) {
-      ((WithInt)get("cuDevicePrimaryCtxRelease"))(0);
+      DRIVER(cuDevicePrimaryCtxRelease)(0);
       many();
     }
-  if (strcmp(end, "raises") == 0) {
+  if (ends("raises")) {
     dynamic = 100 * 1024;
-    ((SetKernel)dlsym(library, "cuKernelSetAttribute"))(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                        (int)dynamic, (CUkernel)function, 0);
+    ((__typeof__(cuKernelSetAttribute)*)dlsym(library, "cuKernelSetAttribute"))(
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)dynamic, (CUkernel)function, 0);
     many();
   }
-  if (strcmp(end, "unload") == 0) {
-    ((WithModule)get("cuModuleUnload"))(NULL);
-    ((GetFunction)get("cuModuleGetFunction"))(&function, NULL, "latency_k:40");
+  if (ends("unload")) {
+    DRIVER(cuModuleUnload)(NULL);
+    DRIVER(cuModuleGetFunction)(&function, NULL, "latency_k:40");
     many();
   }
-  if (strcmp(end, "profiles_beside") == 0) profile_beside();
-  if (strcmp(end, "profiles") == 0) { /* by CUPTI, with launches before and after */
+  if (ends("profiles_beside")) profile_beside();
+  if (ends("profiles")) { /* by CUPTI, with launches before and after */
     printf("profiled %d\n", profiled_kernels(many));
     many();
   }
-  if (strcmp(end, "sync") == 0) ((WithoutWords)dlsym(library, "cuCtxSynchronize"))();
-  if (strcmp(end, "close") == 0) {
+  if (ends("sync")) ((WithoutWords)dlsym(library, "cuCtxSynchronize"))();
+  if (ends("close")) {
     close_all();
     shapes();
   }
   printf("failed %u\n", failed);
   fflush(stdout);
   const int is_changed = ((Number)dlsym(library, "fakeChanged"))() > 0;
-  if (strcmp(end, "says") == 0) printf("%s\n", is_changed ? "changed" : "as it was");
-  if (strcmp(end, "fails") == 0 && is_changed) {
+  if (ends("says")) printf("%s\n", is_changed ? "changed" : "as it was");
+  if (ends("fails") && is_changed) {
     fprintf(stderr, "it went wrong\n");
     return 9;
   }
-  if (strcmp(end, "exit42") == 0) return 42;
-  if (strcmp(end, "_exit") == 0) _exit(7);
-  if (strcmp(end, "crash") == 0) raise(SIGSEGV);
-  if (strcmp(end, "term") == 0) raise(SIGTERM);
-  if (strcmp(end, "kill") == 0) raise(SIGKILL);
-  if (strcmp(end, "wait") == 0)
+  if (ends("exit42")) return 42;
+  if (ends("_exit")) _exit(7);
+  if (ends("crash")) raise(SIGSEGV);
+  if (ends("term")) raise(SIGTERM);
+  if (ends("kill")) raise(SIGKILL);
+  if (ends("wait"))
     for (;;) pause();
-  if (strcmp(end, "fork") == 0) {
+  if (ends("fork")) {
     fflush(NULL);
     if (fork() == 0) {
       many();
@@ -501,18 +474,18 @@ int main(int argc, char** argv) {
     }
     wait(NULL);
   }
-  if (strcmp(end, "exec") == 0) {
+  if (ends("exec")) {
     char* again[] = {argv[0], argv[1], argv[2], argv[3], NULL};
     execv(argv[0], again);
   }
-  if (strcmp(end, "reset") == 0) {
-    ((WithInt)get("cuDevicePrimaryCtxReset"))(0);
-    ((GetFunction)get("cuModuleGetFunction"))(&function, NULL, argv[2]);
+  if (ends("reset")) {
+    DRIVER(cuDevicePrimaryCtxReset)(0);
+    DRIVER(cuModuleGetFunction)(&function, NULL, argv[2]);
     many();
   }
-  if (strcmp(end, "graph") == 0) graphs();
-  if (strcmp(end, "cooperative") == 0)
+  if (ends("graph")) graphs();
+  if (ends("cooperative"))
     for (int n = 0; n < launches; ++n)
-      ((Cooperative)get("cuLaunchCooperativeKernel"))(function, grid, 1, 1, 256, 1, 1, 0, NULL, NULL);
+      DRIVER(cuLaunchCooperativeKernel)(function, grid, 1, 1, 256, 1, 1, 0, NULL, NULL);
   return 0;
 }
