@@ -84,15 +84,15 @@ TEST(Catalogue, HasTheSharedMemoryOfTheHeader) {
 /// Compute capability (times ten) of NVIDIA's chips, by the first half of their PCI device ids.
 int cc_of_chip(const std::string& id) {
   constexpr std::pair<const char*, int> chips[] = {
-      {"1E", 75},  {"1F", 75},  {"21", 75},  {"20", 80},  {"22", 86},  {"24", 86},
-      {"25", 86},  {"26", 89},  {"27", 89},  {"28", 89},  {"23", 90},  {"29", 100},
-      {"31", 103}, {"2B", 120}, {"2C", 120}, {"2D", 120}, {"2F", 120}, {"2E", 121}};
+      {"1D", 70},  {"1E", 75},  {"1F", 75},  {"21", 75},  {"20", 80}, {"22", 86},  {"24", 86},
+      {"25", 86},  {"26", 89},  {"27", 89},  {"28", 89},  {"23", 90}, {"29", 100}, {"31", 103},
+      {"2B", 120}, {"2C", 120}, {"2D", 120}, {"2F", 120}, {"2E", 121}};
   const auto* const chip =
       std::ranges::find(chips, id.substr(0, 2), [](const auto& c) { return std::string(c.first); });
   return chip == std::end(chips) ? 0 : chip->second;
 }
 
-/// Every name that the driver has for a GPU since Turing, and the compute capability of its device id.
+/// Every name that the driver has for a GPU since Volta, and the compute capability of its device id.
 TEST(Catalogue, KnowsTheDriversNamesByTheirChip) {
   std::ifstream file("tests/data/nvidia_smi_names.txt");
   std::size_t known = 0;

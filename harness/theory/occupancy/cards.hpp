@@ -3,9 +3,9 @@
 // values, including a few per cent less memory.
 //
 // Product names: as the driver (nvidia-smi) prints them, from the list of products of NVIDIA's open kernel
-// modules 595.45, whose device ids tell the compute capability; of V100 and TITAN V, as users report them; of
-// Jetson, the module's name. Numbers: `Card::numbers` says where from. Laptop clocks depend on the laptop. A
-// data sheet's GB of memory is closer to a GiB.
+// modules 595.45, whose device ids tell the compute capability; of Volta and the CMP 170HX, as users report
+// them; of Jetson, the module's name. Numbers: `Card::numbers` says where from. Laptop clocks depend on the
+// laptop. A data sheet's GB of memory is closer to a GiB.
 #pragma once
 
 namespace occbench::theory {
@@ -44,19 +44,27 @@ inline constexpr Card cards[] = {
     // cc 7.0
     {"v100-dgxs-16gb", "Tesla V100-DGXS-16GB", 70, 80, 6, 1530, 898, 16},
     {"v100-dgxs-32gb", "Tesla V100-DGXS-32GB", 70, 80, 6, 1530, 898, 32},
+    {"v100-fhhl", "Tesla V100-FHHL-16GB", 70, 80, 6, 1290, 827, 16},
     {"v100-pcie-16gb", "Tesla V100-PCIE-16GB", 70, 80, 6, 1380, 898, 16},
     {"v100-pcie-32gb", "Tesla V100-PCIE-32GB", 70, 80, 6, 1380, 898, 32},
     {"v100-sxm2-16gb", "Tesla V100-SXM2-16GB", 70, 80, 6, 1530, 898, 16},
     {"v100", "Tesla V100-SXM2-32GB", 70, 80, 6, 1530, 898, 32, sheet},
     {"v100-sxm3-32gb", "Tesla V100-SXM3-32GB", 70, 80, 6, 1597, 981, 32},
+    {"v100-sxm3-32gb-h", "Tesla V100-SXM3-32GB-H", 70, 80, 6, 0, 981, 32},
     {"v100s", "Tesla V100S-PCIE-32GB", 70, 80, 6, 1597, 1134, 32},
+    {"pg500-216", "Tesla PG500-216", 70, 80, 6, 1380, 1130, 32},
+    {"pg503-216", "Tesla PG503-216", 70, 72, 6, 1530, 1133, 32, reports},
     {"titan-v", "NVIDIA TITAN V", 70, 80, 4.5, 1455, 653, 12},
+    {"titan-v-ceo", "NVIDIA TITAN V CEO Edition", 70, 80, 6, 1455, 868, 32},
     {"gv100", "Quadro GV100", 70, 80, 6, 1627, 868, 32},
     // cc 7.2
     {"xavier", "Jetson AGX Xavier", 72, 8, 0.5, 1377, 136, 32},
     {"xavier-nx", "Jetson Xavier NX", 72, 6, 0.5, 1100, 59.7, 8},
     // cc 7.5
     {"t4", "Tesla T4", 75, 40, 4, 1590, 320, 16, sheet},
+    {"cmp30hx", "NVIDIA CMP 30HX", 75, 22, 1.5, 1785, 336, 6},
+    {"cmp40hx", "NVIDIA CMP 40HX", 75, 36, 4, 1650, 448, 8},
+    {"cmp50hx", "NVIDIA CMP 50HX", 75, 56, 5, 1545, 560, 10},
     {"gtx1630", "NVIDIA GeForce GTX 1630", 75, 8, 1, 1785, 96, 4},
     {"gtx1650super", "NVIDIA GeForce GTX 1650 SUPER", 75, 20, 1, 1725, 192, 4},
     {"gtx1650ti-laptop", "NVIDIA GeForce GTX 1650 Ti", 75, 16, 1, 1485, 192, 4},
@@ -115,6 +123,7 @@ inline constexpr Card cards[] = {
     {"a800-pcie-80gb", "NVIDIA A800 80GB PCIe", 80, 108, 40, 1410, 1935, 80},
     {"a800-sxm4-40gb", "NVIDIA A800-SXM4-40GB", 80, 108, 40, 1410, 1555, 40},
     {"a800", "NVIDIA A800-SXM4-80GB", 80, 108, 40, 1410, 2039, 80},
+    {"cmp170hx", "NVIDIA CMP 170HX", 80, 70, 8, 1410, 1490, 8},
     // cc 8.6
     {"a10", "NVIDIA A10", 86, 72, 6, 1695, 600, 24, sheet},
     {"a10g", "NVIDIA A10G", 86, 80, 6, 1710, 600, 24},
@@ -122,7 +131,9 @@ inline constexpr Card cards[] = {
     {"a16", "NVIDIA A16", 86, 10, 2, 1755, 200, 16},
     {"a2", "NVIDIA A2", 86, 10, 2, 1770, 200, 16},
     {"a40", "NVIDIA A40", 86, 84, 6, 1740, 696, 48, sheet},
+    {"cmp90hx", "NVIDIA CMP 90HX", 86, 50, 5, 1710, 760, 10},
     {"mx570", "NVIDIA GeForce MX570", 86, 16, 2, 1155, 96, 2},
+    {"mx570a", "NVIDIA GeForce MX570 A", 86, 16, 2, 1155, 96, 2},
     {"rtx2050", "NVIDIA GeForce RTX 2050", 86, 16, 2, 1245, 112, 4},
     {"rtx3050-oem", "NVIDIA GeForce RTX 3050 OEM", 86, 18, 2, 1755, 224, 8},
     {"rtx3050", "NVIDIA GeForce RTX 3050", 86, 20, 2, 1777, 224, 8},
@@ -151,6 +162,7 @@ inline constexpr Card cards[] = {
     {"rtxa2000", "NVIDIA RTX A2000", 86, 26, 3, 1200, 288, 6},
     {"rtxa400", "NVIDIA RTX A400", 86, 6, 2, 1762, 96, 4},
     {"rtxa4000", "NVIDIA RTX A4000", 86, 48, 4, 1560, 448, 16},
+    {"rtxa4000h", "NVIDIA RTX A4000H", 86, 48, 4, 1560, 448, 16},
     {"rtxa4500", "NVIDIA RTX A4500", 86, 56, 6, 1650, 640, 20},
     {"rtxa5000", "NVIDIA RTX A5000", 86, 64, 6, 1695, 768, 24},
     {"rtxa5500", "NVIDIA RTX A5500", 86, 80, 6, 1665, 768, 24},
