@@ -98,6 +98,12 @@ struct Ring {
   static __device__ __forceinline__ void wait_full(int iteration) {
     device::barrier_wait(full(iteration % stages), iteration / stages % 2);
   }
+  /// Starts the products of one iteration for consumer warpgroup w, once their tiles are there.
+  static __device__ __forceinline__ void multiply(float (&d)[b_columns / 2], int w, int iteration) {
+    wait_full(iteration);
+    multiply_tiles<b_columns>(d, device::descriptor(a_shared(w, iteration)),
+                              device::descriptor(b_shared(iteration)));
+  }
   static __device__ __forceinline__ void wait_empty(int iteration) {
     device::barrier_wait(empty(iteration % stages),
                          iteration / stages % 2 ^ 1);  // at once in the first round
@@ -131,9 +137,7 @@ __device__ __forceinline__ void produce_and_consume([[maybe_unused]] const Tiles
     Stream::wait_resident();
 #pragma unroll 1
     for (int iteration = 0; iteration < p.iterations; ++iteration) {
-      Stream::wait_full(iteration);
-      multiply_tiles<b_columns>(d, device::descriptor(Stream::a_shared(w, iteration)),
-                                device::descriptor(Stream::b_shared(iteration)));
+      Stream::multiply(d, w, iteration);
       if constexpr (values > 0) {
         const auto step = static_cast<float>(iteration % 2);
 #pragma unroll

@@ -33,9 +33,7 @@ struct Pipelined {
     Stream::wait_resident();
 #pragma unroll 1
     for (int iteration = 0; iteration < p.iterations; ++iteration) {
-      Stream::wait_full(iteration);
-      multiply_tiles<b_columns>(d, device::descriptor(Stream::a_shared(w, iteration)),
-                                device::descriptor(Stream::b_shared(iteration)));
+      Stream::multiply(d, w, iteration);
       __syncthreads();  // the last iteration's stage is no longer read
       const int next = iteration - 1 + Stream::stages;
       if (warp() == 0 && iteration > 0 && next < p.iterations && device::elected()) Stream::fill(p, c, next);
