@@ -22,14 +22,6 @@ namespace occbench {
 
 namespace {
 
-std::string utc_now(const char* format) {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::array<char, 40> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), format, &utc)};
-}
-
 std::string cuda_version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -131,12 +123,20 @@ void make_anonymous(nlohmann::json& env) {
 
 }  // namespace
 
+std::string utc_now(const char* format) {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, 40> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), format, &utc)};
+}
+
 nlohmann::json environment(const Runner& runner, const RunDescription& run) {
   std::array<char, 256> host{};
   static_cast<void>(gethostname(host.data(), host.size() - 1));
   nlohmann::json env{
       {"schema_version", schema_version},
-      {"created_utc", utc_now("%Y-%m-%dT%H:%M:%SZ")},
+      {"created_utc", utc_now()},
       {"occbench_version", build_info.version},
       {"git_commit", build_info.commit},
       {"git_dirty", build_info.dirty},

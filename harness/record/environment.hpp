@@ -32,6 +32,9 @@ nlohmann::json environment(const Runner& runner, const RunDescription& run);
 /// An entry of env.json's `disturbance`; an anonymous run's names no processes.
 nlohmann::json to_json(const Disturbance& disturbance, bool anonymous);
 
+/// The time now, as strftime() formats it.
+std::string utc_now(const char* format = "%Y-%m-%dT%H:%M:%SZ");
+
 /// The name of a card in an anonymous run: "anonymous-" and the 64-bit FNV-1a of its UUID, in 16 hexadecimal
 /// digits. It is the same in all runs of a card. The UUID's 122 bits cannot be read back from 64, however
 /// weak the hash. It does not hide a card from those who know its UUID: they can hash it, too.

@@ -16,7 +16,7 @@ namespace {
 using namespace attach;
 
 constexpr double mostly_idle = 0.5, mostly_busy = 0.8;  // of the time between launches
-constexpr double long_gap_us = 200;      // idle per launch that no launch takes: the host does something else
+constexpr double long_gap_us = 200;      // idle per launch, longer than any launch overhead: the host is busy
 constexpr double short_launch_us = 100;  // in which the wait between event and kernel is several percent
 constexpr double worth_naming = 0.05;    // of GPU time
 constexpr double most_of_it = 0.5;

@@ -2,8 +2,6 @@
 #include "benchmarks/commands/attach/record.hpp"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <optional>
 #include <span>
 
@@ -14,6 +12,7 @@
 #include "harness/io/files.hpp"
 #include "harness/io/gzip.hpp"
 #include "harness/record/build.hpp"
+#include "harness/record/environment.hpp"
 #include "harness/record/record.hpp"
 #include "harness/statistics/statistics.hpp"
 
@@ -22,14 +21,6 @@ namespace occbench::commands {
 namespace {
 
 using namespace attach;
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::array<char, 40> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc)};
-}
 
 std::string seconds(double us) { return shortest(us * 1e-6); }
 

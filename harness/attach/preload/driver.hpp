@@ -34,7 +34,7 @@ class DriverCall {
   Function function_ = nullptr;
 };
 
-/// Finds its functions when it is made.
+/// The constructor looks its functions up.
 struct Driver {
   DriverCall<CUcontext*> ctx_get_current{"cuCtxGetCurrent"};
   DriverCall<CUdevice*> ctx_get_device{"cuCtxGetDevice"};

@@ -16,6 +16,7 @@
 
 #include "benchmarks/report/findings/own.hpp"
 #include "benchmarks/report/findings/phrases.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace occbench::findings {
 
@@ -89,10 +90,7 @@ struct View {
 
 inline double median(std::vector<double> values) {
   std::erase_if(values, [](double v) { return std::isnan(v); });
-  if (values.empty()) return nothing;
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return values.empty() ? nothing : statistics::median(values);
 }
 
 template <typename Value>
