@@ -95,7 +95,7 @@ TEST(Model, NarrowWritesPayForThePagesThatTheyOpen) {
   EXPECT_NEAR(bytes_per_cycle("STG.32", 4, 32), 12.7, 0.3) << "12,800: three in four beyond them";
 }
 
-/// Bytes per cycle and SM, of 100 SMs, that a loop of loads and stores moves, each of so many bits per thread.
+/// Bytes per cycle and SM, of 100 SMs, that a loop of loads and stores moves, each of `bits` per thread.
 double bytes_per_cycle(const Parameters& p, int bits, int loads, int stores) {
   const Shape shape{.grid_size = 200, .warps_per_block = 32, .blocks_per_sm = 2, .iterations = 400};
   const std::string width = std::to_string(bits);
