@@ -28,6 +28,10 @@ void Launches::add(KernelUse launch) {
                                     static_cast<std::int64_t>(launch.static_smem_bytes),
                                     static_cast<std::int64_t>(launch.dynamic_smem_bytes.value_or(0))})
     key += '\n' + std::to_string(number);
+  // Launches whose sizes are equal when rounded may differ: their blocks then do.
+  if (launch.rounded_static_smem || launch.rounded_dynamic_smem)
+    key += '\n' + std::to_string(launch.smem_block_limit.value_or(-1)) + ' ' +
+           std::to_string(launch.smem_config_bytes.value_or(0));
   const auto [index, is_new] = indices_.try_emplace(std::move(key), kernels_.size());
   if (is_new) {
     kernels_.push_back(std::move(launch));

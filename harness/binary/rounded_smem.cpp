@@ -36,7 +36,8 @@ theory::Footprint with_total(theory::Footprint f, const KernelUse& use, std::siz
   return f;
 }
 
-/// The totals with which the launch's configuration holds as many blocks as ncu says.
+/// The totals with which the launch's configuration holds as many blocks as ncu says. Where a report lacks the
+/// configuration, it may be smaller than the SM's shared memory, which then holds at least as many.
 Totals agreeing(const theory::SmLimits& sm, const KernelUse& use, const theory::Footprint& f, Totals all) {
   if (!use.smem_block_limit) return all;
   const std::size_t config = use.smem_config_bytes.value_or(sm.smem_per_sm_bytes);
@@ -45,8 +46,8 @@ Totals agreeing(const theory::SmLimits& sm, const KernelUse& use, const theory::
     return taken == 0 ? std::size_t{1} << 30 : config / taken;
   };
   const auto limit = static_cast<std::size_t>(*use.smem_block_limit);
-  const std::size_t first =
-      theory::first_true(all.least, all.most + 1, [&](std::size_t b) { return blocks(b) <= limit; });
+  const std::size_t first = theory::first_true(
+      all.least, all.most + 1, [&](std::size_t b) { return !use.smem_config_bytes || blocks(b) <= limit; });
   const std::size_t beyond =
       theory::first_true(all.least, all.most + 1, [&](std::size_t b) { return blocks(b) < limit; });
   return first < beyond ? Totals{first, beyond - 1} : all;  // a report that contradicts itself
