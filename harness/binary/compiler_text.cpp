@@ -263,8 +263,8 @@ std::vector<KernelUse> ResourceUsage::kernels() const {
 }
 
 void RefusalText::read(const std::string& line) {
-  static const RE2 too_much(R"((ptxas|nvlink) error\s*: Entry function '(.*)' uses too much ([a-z ]+) )"
-                            R"(\((0x[0-9a-f]+|\d+) bytes.*?, (0x[0-9a-f]+|\d+) max\))",
+  static const RE2 too_much(R"((?:ptxas|nvlink)(?: .*[;:])? error\s*: (?:Entry function '(.*)'|File) uses )"
+                            R"(too much ([a-z ]+) \((0x[0-9a-f]+|\d+) bytes.*?, (0x[0-9a-f]+|\d+) max\))",
                             any_bytes);
   static const RE2 parameters(
       R"(Formal parameter space overflowed \((\d+) bytes required, max (\d+) bytes allowed\) )"
@@ -274,13 +274,14 @@ void RefusalText::read(const std::string& line) {
       R"(entry function '(.*)' with max regcount of (\d+) calls function '(.*)' with regcount of (\d+))",
       any_bytes);
   static const RE2 undefined(R"(nvlink error\s*: Undefined reference to '(.*)' in)", any_bytes);
+  static const RE2 unresolved(R"(ptxas fatal\s*: Unresolved extern function '(.*)')", any_bytes);
   static const RE2 launch(
       "too many resources requested for launch|LAUNCH_OUT_OF_RESOURCES|cudaErrorLaunchOutOfResources");
   static const RE2 triton(R"(out of resource: ([a-z ]+), Required: (\d+), Hardware limit: (\d+))");
   static const RE2 xla(R"(Shared memory size limit exceeded: requested (\d+), available:? (\d+))");
   static const RE2 other(R"(((?:ptxas|nvlink)[^:;]*[:;]? ?\b(?:error|fatal)\s*: .*))", any_bytes);
   std::string name, callee, what, bytes, most;
-  if (RE2::PartialMatch(line, too_much, &callee, &name, &what, &bytes, &most)) {
+  if (RE2::PartialMatch(line, too_much, &name, &what, &bytes, &most)) {
     all_.push_back({.kernel = name, .resource = what, .needed = number_of(bytes), .most = number_of(most)});
   } else if (RE2::PartialMatch(line, parameters, &bytes, &most, &name)) {
     all_.push_back(
@@ -293,6 +294,8 @@ void RefusalText::read(const std::string& line) {
                     .callee = callee});
   } else if (RE2::PartialMatch(line, undefined, &callee)) {
     all_.push_back({.resource = "definition", .callee = callee});
+  } else if (RE2::PartialMatch(line, unresolved, &callee)) {
+    all_.push_back({.resource = "separable compilation", .callee = callee});
   } else if (RE2::PartialMatch(line, triton, &what, &bytes, &most)) {
     all_.push_back({.resource = what, .needed = number_of(bytes), .most = number_of(most)});
   } else if (RE2::PartialMatch(line, xla, &bytes, &most)) {

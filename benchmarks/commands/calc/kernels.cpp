@@ -295,6 +295,8 @@ std::string explanation(const binary::Refused& r) {
            ": a cap below that does not link, unless it is compiled with the same cap";
   if (r.resource == "definition")
     return callee + ": no object of the link has it; compile its file with -rdc=true and link that too";
+  if (r.resource == "separable compilation")
+    return callee + ": it is in another file; compile both with -rdc=true, and link them";
   if (r.resource == "launch")
     return "too many resources requested for launch: registers x threads exceed a block's 65,536 registers; "
            "`occbench calc --block-size N --registers N` tells which size launches";
