@@ -27,7 +27,8 @@ struct CompiledKernel {
   bool barrier_id_at_run_time = false;
   /// Registers per thread that setmaxnreg asks for, the least and the most; 0 if it is not used.
   int least_requested_registers = 0, most_requested_registers = 0;
-  int virtual_resources = 0;  ///< of an SM's, taken by a block; ptxas notes them with tcgen05.alloc
+  bool takes_registers = false;  ///< by setmaxnreg.inc, from warps that release theirs
+  int virtual_resources = 0;     ///< of an SM's, taken by a block; ptxas notes them with tcgen05.alloc
   std::optional<int>
       tensor_columns;  ///< of tensor memory, in the largest allocation; nullopt if not constant
   /// With -lineinfo: where the kernel begins, and its line that spills most bytes.

@@ -150,6 +150,22 @@ std::optional<int> constant_bank(std::string_view name, bool is_of_kernel) {
 
 bool is_cubin(const ElfFile& file) { return file.machine() == cuda_machine; }
 
+namespace {
+
+/// The code of sm_100f differs from that of sm_100 in the tool's arguments alone: "-arch sm_100f -m 64".
+bool is_for_family(const ElfFile& cubin, const std::string& architecture) {
+  const std::string argument = "-arch " + architecture + "f";
+  const auto has_argument = [&](const Section& section) {
+    if (section.name != ".note.nv.tkinfo") return false;
+    const Bytes bytes = whole(section);
+    return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).find(argument) !=
+           std::string_view::npos;
+  };
+  return std::ranges::any_of(cubin.sections(), has_argument);
+}
+
+}  // namespace
+
 std::string architecture_of(const ElfFile& cubin) {
   const std::uint32_t flags = cubin.flags();
   if (cubin.abi_version() < new_abi) {
@@ -163,7 +179,8 @@ std::string architecture_of(const ElfFile& cubin) {
       for_each_attribute(whole(section), [&](unsigned char attribute, Bytes value) {
         if (attribute == accelerator_target && value[0] == std::byte{1}) is_accelerated = true;
       });
-  return "sm_" + std::to_string((flags >> 8) & 0xffff) + (is_accelerated ? "a" : "");
+  const std::string architecture = "sm_" + std::to_string((flags >> 8) & 0xffff);
+  return architecture + (is_accelerated ? "a" : is_for_family(cubin, architecture) ? "f" : "");
 }
 
 namespace {
@@ -186,6 +203,11 @@ class CubinReader {
   std::vector<CompiledKernel> kernels() {
     std::vector<CompiledKernel> kernels;
     const std::vector<Symbol> symbols = cubin_.symbols();
+    for (const Symbol& symbol : symbols)
+      if (symbol.type == STT_FUNC && (symbol.other & is_entry) == 0 && symbol.offset > 0) {
+        std::uint64_t& begin = functions_begin_.try_emplace(symbol.section, symbol.offset).first->second;
+        begin = std::min(begin, symbol.offset);
+      }
     for (std::size_t i = 0; i < symbols.size(); ++i) {
       const Symbol& symbol = symbols[i];
       if (symbol.type != STT_FUNC || (symbol.other & is_entry) == 0 || symbol.section == 0) continue;
@@ -199,8 +221,11 @@ class CubinReader {
       kernel.code_bytes = code.size;
       kernel.is_linked = cubin_.type() != ET_REL;
       read_function_attributes(static_cast<std::uint32_t>(i), code, kernel);
-      const SpillNotes notes = read_kernel_sections(static_cast<std::uint32_t>(symbol.section), kernel);
-      read_code(code, notes, kernel);
+      SpillNotes notes = read_kernel_sections(static_cast<std::uint32_t>(symbol.section), kernel);
+      const auto functions = functions_begin_.find(symbol.section);
+      const std::uint64_t own_bytes = functions == functions_begin_.end() ? code.size : functions->second;
+      std::erase_if(notes.offsets, [&](std::uint32_t at) { return at >= own_bytes; });
+      read_code(code, own_bytes, notes, kernel);
       read_lines(static_cast<std::uint32_t>(i), code, notes, kernel);
       kernels.push_back(std::move(kernel));
     }
@@ -245,7 +270,9 @@ class CubinReader {
         static_cast<int>(has_attribute ? registers->second & 0xffff : code.info >> 24);
     const bool is_old = cubin_.abi_version() < new_abi;
     kernel.use.barriers = is_old || !has_attribute ? static_cast<int>((code.flags >> 20) & 0x7f) : 0;
-    if (const auto stack = attributes_.stack.find(symbol); stack != attributes_.stack.end())
+    constexpr std::uint32_t of_recursion = 0xffffffff;
+    const auto stack = attributes_.stack.find(symbol);
+    if (stack != attributes_.stack.end() && stack->second != of_recursion)
       kernel.use.stack_bytes = stack->second;
   }
 
@@ -263,17 +290,19 @@ class CubinReader {
     return notes;
   }
 
-  void read_code(const Section& section, const SpillNotes& notes, CompiledKernel& kernel) const {
+  void read_code(const Section& section, std::uint64_t own_bytes, const SpillNotes& notes,
+                 CompiledKernel& kernel) const {
     const Bytes code = whole(section);
     const bool has_stack = kernel.use.stack_bytes.value_or(1) > 0, is_long = is_cc_or_later("7.0");
     auto& spill_bytes = kernel.use.spill_bytes;
     if (is_long) {
-      const LocalMemory local = read_local_memory(code);
+      const LocalMemory local = read_local_memory(code, own_bytes);
       kernel.barrier_id_at_run_time = local.barrier_id_at_run_time;
       kernel.least_requested_registers = local.least_requested_registers;
       kernel.most_requested_registers = local.most_requested_registers;
+      kernel.takes_registers = local.takes_registers;
       kernel.tensor_columns = local.tensor_columns;
-      kernel.has_local_array = has_stack && !local.spill_bytes;
+      kernel.has_local_array = has_stack && local.has_array;
       spill_bytes = local.spill_bytes;
     }
     if (!has_stack)
@@ -306,6 +335,8 @@ class CubinReader {
   /// Sections about a kernel, by the index of its code section.
   std::unordered_map<std::uint32_t, std::vector<const Section*>> sections_of_;
   std::vector<bool> has_kernel_;
+  /// Where the functions that a kernel calls begin in its section: their spills are not its own.
+  std::unordered_map<std::size_t, std::uint64_t> functions_begin_;
   LineTable lines_;
   std::unordered_map<std::string_view, PtxRequests> ptx_requests_;
   std::uint64_t name_bytes_ = 0;

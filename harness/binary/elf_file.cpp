@@ -63,7 +63,8 @@ std::vector<Symbol> symbols_of(Bytes table, Bytes names) {
     symbols.push_back({.name = text_at(names, from.st_name),
                        .section = from.st_shndx < SHN_LORESERVE ? std::size_t{from.st_shndx} : 0,
                        .type = static_cast<unsigned char>(ELF64_ST_TYPE(from.st_info)),  // as in 32 bits
-                       .other = from.st_other});
+                       .other = from.st_other,
+                       .offset = from.st_value});
   }
   return symbols;
 }

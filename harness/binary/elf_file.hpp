@@ -27,6 +27,7 @@ struct Symbol {
   std::size_t section = 0;  ///< 0: none
   unsigned char type = 0;   ///< STT_FUNC, ...
   unsigned char other = 0;
+  std::uint64_t offset = 0;  ///< in the section
 };
 
 /// The source must outlive the object and its views.

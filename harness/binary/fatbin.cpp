@@ -36,6 +36,7 @@ static_assert(sizeof(ContainerHeader) == 16 && sizeof(PartHeader) == 64);
 
 constexpr std::uint16_t ptx = 1, cubin = 2;
 constexpr std::uint64_t lz4_packed = 0x2000, zstd_packed = 0x8000;
+constexpr std::uint64_t accelerated = 0x100000, of_family = 0x200000;  // the "a" and "f" of sm_100a, sm_100f
 /// Bounds the allocation for a forged length. Every part of cuBLASLt, cuDNN and cuSPARSE is smaller.
 constexpr std::uint64_t max_unpacked = std::uint64_t{512} << 20;
 
@@ -78,7 +79,10 @@ class PartReader {
     part.kind = header.kind == cubin ? FatbinPart::Kind::cubin
                 : header.kind == ptx ? FatbinPart::Kind::ptx
                                      : FatbinPart::Kind::other;
-    part.architecture = (header.kind == ptx ? "compute_" : "sm_") + std::to_string(header.architecture);
+    part.architecture = (header.kind == ptx ? "compute_" : "sm_") + std::to_string(header.architecture) +
+                        ((header.flags & accelerated) != 0 ? "a"
+                         : (header.flags & of_family) != 0 ? "f"
+                                                           : "");
     const bool is_cubin = part.kind == FatbinPart::Kind::cubin;
     if (is_cubin || (with_ptx_ && part.kind == FatbinPart::Kind::ptx)) {
       auto [bytes, damage] = content_of(header, content);

@@ -34,7 +34,8 @@ constexpr unsigned load_local = 0x983, store_local = 0x387;
 constexpr unsigned barrier_of_register = 0x51d,
                    barrier_of_registers = 0x31d;  // the id in a register; id and thread count
 
-constexpr unsigned set_max_registers = 0x9c8;  // USETMAXREG, which setmaxnreg becomes
+constexpr unsigned set_max_registers = 0x9c8,  // USETMAXREG, which setmaxnreg becomes
+    take_registers = 6;                        // its TRY_ALLOC, of setmaxnreg.inc
 
 constexpr unsigned allocate_tensor_columns = 0x5e3,  // UTCATOMSWS.FIND_AND_SET, of tcgen05.alloc
     uniform_move = 0x882;                            // UMOV of an immediate
@@ -68,21 +69,52 @@ bool takes_address(const Instruction& i) {
          i.c() == stack_pointer;
 }
 
+/// Loads and stores of local memory in a kernel's own code.
+class LocalAccesses {
+ public:
+  void add(const Instruction& i) {
+    if (i.opcode() == load_local || i.opcode() == store_local) {
+      if (i.a() == stack_pointer)
+        bytes_at_constants_ += i.width_bytes();
+      else
+        has_computed_ = true;
+    } else if (takes_address(i)) {
+      has_computed_ = true;
+    } else if (i.destination() == stack_pointer && !sets_frame(i)) {
+      has_frame_pointer_ = true;
+    }
+  }
+
+  [[nodiscard]] bool has_array() const { return has_computed_; }
+  /// Spilled registers are at constants from the stack pointer, or, beside alloca(), from a frame pointer.
+  [[nodiscard]] std::optional<std::uint64_t> spill_bytes() const {
+    if (has_computed_ && (bytes_at_constants_ > 0 || has_frame_pointer_)) return std::nullopt;
+    return bytes_at_constants_;
+  }
+
+ private:
+  /// A frame of constant size: R1 is a constant, or R1 plus an immediate.
+  static bool sets_frame(const Instruction& i) {
+    constexpr unsigned moves[] = {0xa02, 0xb82, 0x624}, add_immediate = 0x810;  // MOV, LDC, IMAD.MOV; IADD3
+    return std::ranges::find(moves, i.opcode()) != std::end(moves) ||
+           (i.opcode() == add_immediate && i.a() == stack_pointer);
+  }
+
+  std::uint64_t bytes_at_constants_ = 0;
+  bool has_computed_ = false, has_frame_pointer_ = false;
+};
+
 }  // namespace
 
-LocalMemory read_local_memory(Bytes code) {
-  LocalMemory found{.spill_bytes = 0};
-  bool computes = false;
+LocalMemory read_local_memory(Bytes code, std::size_t own_bytes) {
+  LocalMemory found;
+  LocalAccesses own, functions;
   for (std::size_t at = 0; at + instruction_bytes <= code.size(); at += instruction_bytes) {
     Instruction i{};
     std::memcpy(&i, code.data() + at, instruction_bytes);
     if (i.never_runs()) continue;
-    if (i.opcode() == load_local || i.opcode() == store_local) {
-      if (i.a() == stack_pointer)
-        *found.spill_bytes += i.width_bytes();
-      else
-        computes = true;
-    } else if (i.opcode() == barrier_of_register || i.opcode() == barrier_of_registers) {
+    (at < own_bytes ? own : functions).add(i);
+    if (i.opcode() == barrier_of_register || i.opcode() == barrier_of_registers) {
       found.barrier_id_at_run_time = true;
     } else if (i.opcode() == allocate_tensor_columns) {
       const auto columns = allocated_columns(code, at, i.b());
@@ -95,12 +127,11 @@ LocalMemory read_local_memory(Bytes code) {
       int& least = found.least_requested_registers;
       least = least == 0 ? count : std::min(least, count);
       found.most_requested_registers = std::max(found.most_requested_registers, count);
-    } else if (takes_address(i)) {
-      computes = true;
+      found.takes_registers |= ((i.high >> 8) & 7) == take_registers;
     }
   }
-  // Without a stack it cannot be an address.
-  if (computes) found.spill_bytes.reset();
+  found.spill_bytes = own.spill_bytes();
+  found.has_array = own.has_array() || functions.has_array();
   return found;
 }
 

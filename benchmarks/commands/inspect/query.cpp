@@ -39,7 +39,7 @@ std::string change_text(std::int64_t delta, const std::string& what) {
          (delta < 0 ? " fewer" : " more");
 }
 
-bool moves_registers(const binary::CompiledKernel& kernel) { return kernel.most_requested_registers > 0; }
+bool has_requests(const binary::CompiledKernel& kernel) { return kernel.most_requested_registers > 0; }
 
 /// What a block's warpgroups (4 warps) share by setmaxnreg: the registers of its launch. One that asks for
 /// more than it has waits until others have given theirs.
@@ -66,6 +66,9 @@ std::string pool_remark(const binary::CompiledKernel& kernel, int block_size) {
   const std::string most = std::to_string(pool.most), own = std::to_string(pool.own);
   std::string text =
       "moves registers between its warps (setmaxnreg " + std::to_string(pool.least) + " to " + most + ")";
+  if (!kernel.takes_registers)
+    return "releases registers (setmaxnreg.dec to " + std::to_string(pool.least) +
+           "), and no warp takes them";
   if (block_size % RegisterPool::warpgroup_threads != 0)
     return text + ": it needs blocks of whole warpgroups (128 threads)";
   if (pool.is_never_met())
@@ -119,7 +122,7 @@ std::optional<UsefulStep> nearest_cliff(const Inspected& row,
     const std::string_view name = dial.name;
     if (!cliff || (name == "block_size" && !may_change_block)) continue;
     // Fewer registers at the launch are fewer to move: warps that ask for more would wait forever.
-    if (name == "registers_per_thread" && cliff->delta < 0 && moves_registers(*row.kernel)) continue;
+    if (name == "registers_per_thread" && cliff->delta < 0 && row.kernel->takes_registers) continue;
     const double part = std::abs(static_cast<double>(cliff->delta)) /
                         static_cast<double>(std::max<std::int64_t>(dial.own, 1));
     if (best && part >= least) continue;
@@ -127,7 +130,7 @@ std::optional<UsefulStep> nearest_cliff(const Inspected& row,
     const std::string unit = name == "dynamic_smem_bytes" ? "B" : dial.unit;
     best = {change_text(cliff->delta, unit), cliff->occupancy, cliff->blocks_per_sm};
   }
-  if (best || side != &theory::Cliffs::gains || moves_registers(*row.kernel)) return best;
+  if (best || side != &theory::Cliffs::gains || row.kernel->takes_registers) return best;
   if (const auto both = theory::gains_together(sm, f))
     best = {grouped(-both->registers.delta) + " registers and " + change_text(both->dynamic_smem.delta, "B"),
             both->registers.occupancy, both->registers.blocks_per_sm};
@@ -151,12 +154,12 @@ unsigned findings_of(const Inspected& row) {
   };
   if (row.device != nullptr && row.answer.launches()) {
     const auto gains = theory::cliffs(row.device->facts.sm, row.query.footprint).registers.gains;
-    add(gains && gains->delta == -1 && !moves_registers(kernel), Finding::register_cliff);
+    add(gains && gains->delta == -1 && !kernel.takes_registers, Finding::register_cliff);
     add(blocks_within_bound(row).has_value(), Finding::bound_not_met);
-    add(moves_registers(kernel) && RegisterPool(kernel, row.query.footprint.block_size).is_never_met(),
+    add(kernel.takes_registers && RegisterPool(kernel, row.query.footprint.block_size).is_never_met(),
         Finding::requests_not_met);
   }
-  add(kernel.ptx_requests.has_setmaxnreg && !moves_registers(kernel), Finding::requests_ignored);
+  add(kernel.ptx_requests.has_setmaxnreg && !has_requests(kernel), Finding::requests_ignored);
   add(kernel.barrier_id_at_run_time, Finding::runtime_barrier);
   add(kernel.use.spill_bytes.value_or(0) > 0, Finding::spills);
   add(kernel.use.static_smem_bytes > static_smem_limit, Finding::static_smem_over_48k);
@@ -201,7 +204,10 @@ bool Inspector::runs(const binary::CompiledKernel& kernel) const {
   if (point == std::string::npos) return false;
   const int major = std::stoi(cc.substr(0, point)), minor = std::stoi(cc.substr(point + 1));
   const bool is_exact = kernel.architecture.ends_with('a');  // sm_90a runs on 9.0 alone
-  return major == sm.cc_major && (is_exact ? minor == sm.cc_minor : minor <= sm.cc_minor);
+  // sm_100f runs on 10.0 and 10.3; 10.1, which CUDA 13 calls 11.0, is a family of its own.
+  const bool is_other_family = kernel.architecture.ends_with('f') && major == 10 && minor != sm.cc_minor &&
+                               (minor == 1 || sm.cc_minor == 1);
+  return major == sm.cc_major && !is_other_family && (is_exact ? minor == sm.cc_minor : minor <= sm.cc_minor);
 }
 
 const CalcDevice* Inspector::device_of(const std::string& cc) {
@@ -226,7 +232,7 @@ std::vector<Inspected> Inspector::rows_of(const binary::CompiledKernel& kernel) 
   row.query = query_of(kernel);
   theory::Footprint& f = row.query.footprint;
   std::optional<int> fixed = kernel.use.block_size;
-  if (moves_registers(kernel) && !sizes_.is_given()) fixed = kernel.launch_bound;  // it is written for that
+  if (has_requests(kernel) && !sizes_.is_given()) fixed = kernel.launch_bound;  // it is written for that
   if (fixed || (sizes_.is_given() && !sizes_.is_range)) {
     f.block_size = fixed.value_or(sizes_.least);
     return {with_answer(row, row.query, theory::answer(sm, row.query))};
@@ -250,8 +256,10 @@ std::vector<Inspected> Inspector::rows_of(const binary::CompiledKernel& kernel) 
 }
 
 theory::Query Inspector::query_of(const binary::CompiledKernel& kernel) const {
-  theory::Query query{.cluster_size = kernel.use.cluster_size.value_or(1),
-                      .has_run = true};  // the opt-in to more shared memory is host code, not in the kernel
+  constexpr int most_portable = 8;
+  theory::Query query{.cluster_size = kernel.use.cluster_size.value_or(1)};
+  // Opt-ins are host code, not in the kernel: only a cluster's is certain to be needed.
+  query.has_run = query.cluster_size <= most_portable;
   theory::Footprint& f = query.footprint;
   f.registers_per_thread = kernel.use.registers_per_thread.value_or(0);
   f.static_smem_bytes = kernel.use.static_smem_bytes;
@@ -267,10 +275,10 @@ Inspected Inspector::with_answer(Inspected row, const theory::Query& query, cons
   row.answer = a;
   if (a.launches()) {
     const bool may_change_block =
-        !row.kernel->use.block_size && !row.is_chosen && !sizes_.is_range && !moves_registers(*row.kernel);
+        !row.kernel->use.block_size && !row.is_chosen && !sizes_.is_range && !row.kernel->takes_registers;
     row.gains = nearest_cliff(row, &theory::Cliffs::gains, may_change_block);
     row.loses = nearest_cliff(row, &theory::Cliffs::loses, false);
-    if (moves_registers(*row.kernel))
+    if (has_requests(*row.kernel))
       row.answer.status += "; " + pool_remark(*row.kernel, query.footprint.block_size);
     if (a.occupancy.virtual_resource_limit)
       row.answer.status += "; " + tensor_remark(*row.kernel, a.occupancy);

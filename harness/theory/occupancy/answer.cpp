@@ -31,11 +31,14 @@ std::string cluster_status(const SmLimits& sm, const Query& query, const ActiveC
 
 Answer answer(const SmLimits& sm, const Query& query, const ActiveClusters& active_clusters) {
   Answer a{occupancy(sm, query.footprint), "ok"};
-  if (a.occupancy.launchable() && query.cluster_size > 1 && sm.cc_major < 9) {
+  constexpr int most_in_cluster = 16;
+  const bool is_too_large = query.cluster_size > most_in_cluster;
+  if (a.occupancy.launchable() && query.cluster_size > 1 && (sm.cc_major < 9 || is_too_large)) {
     a.occupancy.blocks_per_sm = a.occupancy.warps_per_sm = 0;
     a.occupancy.fraction = 0;
     a.occupancy.limiters = Limiter::none;
-    a.occupancy.unlaunchable = "clusters need compute capability 9.0 or newer";
+    a.occupancy.unlaunchable =
+        sm.cc_major < 9 ? "clusters need compute capability 9.0 or newer" : "a cluster has at most 16 blocks";
   }
   if (!a.occupancy.launchable()) {
     a.status = "cannot launch: " + a.occupancy.unlaunchable;
