@@ -141,3 +141,10 @@ def test_joined_runs_are_passed_over(home: Path, monkeypatch: pytest.MonkeyPatch
         assert command.newest("x") == Path("results/gpu/new")
     finally:
         (home / "results/gpu/new/counters.csv").unlink()
+
+
+def test_wrong_words_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"^2$"):
+        command.parser_of("cliffs", "Lists cliffs.", "occbench cliffs").parse_args(["--no\npe"])
+    said = capsys.readouterr().err
+    assert said.endswith("; see `occbench cliffs --help`\n") and said.count("\n") == 1

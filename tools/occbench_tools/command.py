@@ -41,8 +41,7 @@ class Parser(argparse.ArgumentParser):
     """Its errors quote arguments, which shell patterns may have made from file names."""
 
     def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(2, for_terminal(f"{self.prog}: error: {printable(message)}") + "\n")
+        self.exit(2, for_terminal(f"{self.prog}: {printable(message)}; see `{self.prog} --help`") + "\n")
 
     def print_help(self, file: TextIO | None = None) -> None:
         """argparse's own ignores a full disk."""
