@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -89,3 +91,19 @@ def made_up_cliffs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         payload, "document_of", lambda folder, rows, env: asked(folder, rows, env) | dict(rows=rows)
     )
+
+
+@pytest.fixture
+def no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of the input, unless a test types."""
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+
+
+@pytest.fixture(scope="session")
+def calculator() -> Any:  # noqa: ANN401 - a Calculator, whose package needs pandas
+    from occbench_tools.command import Refused
+    from occbench_tools.teach.calculator import Calculator
+
+    with contextlib.suppress(Refused):
+        return Calculator(None)
+    pytest.skip("teach asks occbench calc, and none is built")

@@ -156,3 +156,10 @@ def points_of(browser: Any, section: str) -> int:  # noqa: ANN401
             return found
         time.sleep(0.05)
     return 0
+
+
+def teach_main(calculator: Any, *words: object) -> int:  # noqa: ANN401
+    """The exit code of occbench teach."""
+    from occbench_tools import teach
+
+    return teach.main([*map(str, words), "--occbench", str(calculator.program)])

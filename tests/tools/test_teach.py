@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
@@ -19,16 +18,16 @@ pytest.importorskip("pandas")
 
 import contradictions
 import made_up
-from occbench_tools import command, teach
+from occbench_tools import teach
 from occbench_tools.command import Refused
 from occbench_tools.report.payload import Run
 from occbench_tools.teach.calculator import Calculator
 from occbench_tools.teach.figures import Desk, Figure, holds
 from occbench_tools.teach.lab import Answers, check, figures_at, number_of, question, work_through
 from occbench_tools.teach.lessons import LESSONS
-from pages import H200, assert_quiet, document, opened
+from pages import H200, assert_quiet, document, opened, teach_main
 
-pytestmark = pytest.mark.usefixtures("made_up_cliffs")
+pytestmark = pytest.mark.usefixtures("made_up_cliffs", "no_prompt")
 
 BY_HAND = {  # cc 9.0, 8.9 and 7.5: the text's arithmetic with the units of the hardware
     "half-a-warp": (100, 100, 100),
@@ -41,27 +40,10 @@ BY_HAND = {  # cc 9.0, 8.9 and 7.5: the text's arithmetic with the units of the 
 }
 
 
-@pytest.fixture(autouse=True)
-def no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The end of the input, unless a test types."""
-    monkeypatch.setattr("sys.stdin", io.StringIO())
-
-
-@pytest.fixture(scope="session")
-def calculator() -> Calculator:
-    with contextlib.suppress(command.Refused):
-        return Calculator(None)
-    pytest.skip("teach asks occbench calc, and none is built")
-
-
 @pytest.fixture(scope="session")
 def desk(calculator: Calculator) -> Desk:
     """The committed run of an H200."""
     return Desk(calculator, "cc9.0", "NVIDIA H200", Run(H200))
-
-
-def teach_main(calculator: Calculator, *words: object) -> int:
-    return teach.main([*map(str, words), "--occbench", calculator.program])
 
 
 def test_lessons_are_many_enough_and_in_the_chapters_order() -> None:

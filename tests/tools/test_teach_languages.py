@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
@@ -17,11 +16,10 @@ import pytest
 
 pytest.importorskip("pandas")
 
-from occbench_tools import command, teach
 from occbench_tools.teach import languages, sheet
 from occbench_tools.teach.calculator import Calculator
 from occbench_tools.teach.lessons import LESSONS, Lesson
-from pages import H200
+from pages import H200, teach_main
 
 FIGURE = re.compile(r"\{\w+\}|\d+(?:[.,]\d+)*")
 TEXTS = ("title", "claim", "ask", "explain", "choices", "mistakes")
@@ -69,17 +67,6 @@ def test_a_stale_translation_is_found() -> None:
     assert differing(cliff, chinese._replace(explain=without))
 
 
-@pytest.fixture(scope="session")
-def calculator() -> Calculator:
-    with contextlib.suppress(command.Refused):
-        return Calculator(None)
-    pytest.skip("teach asks occbench calc, and none is built")
-
-
-def run(calculator: Calculator, *words: object) -> int:
-    return teach.main([*map(str, words), "--occbench", calculator.program])
-
-
 def test_chinese_answers_are_checked(
     calculator: Calculator,
     tmp_path: Path,
@@ -93,7 +80,7 @@ def test_chinese_answers_are_checked(
     rows, said = {}, {}
     for name in languages.LANGUAGES:
         export = tmp_path / f"{name}.csv"
-        assert run(calculator, H200, "--check", file, "--export", export, "--language", name) == 0
+        assert teach_main(calculator, H200, "--check", file, "--export", export, "--language", name) == 0
         rows[name], said[name] = (
             list(csv.DictReader(io.StringIO(export.read_text()))),
             capsys.readouterr().out,
@@ -119,7 +106,7 @@ def test_chinese_sheet_and_notebook(calculator: Calculator, tmp_path: Path) -> N
     for name in languages.LANGUAGES:
         for suffix in ("html", "ipynb"):
             path = tmp_path / f"{name}.{suffix}"
-            assert run(calculator, "--sheet", path, "--device", "t4", "--language", name) == 0
+            assert teach_main(calculator, "--sheet", path, "--device", "t4", "--language", name) == 0
     english, chinese = ((tmp_path / f"{name}.html").read_text() for name in languages.LANGUAGES)
     assert "<html lang='zh'>" in chinese and chinese.count("<section>") == len(LESSONS)
     plain = [
@@ -146,7 +133,7 @@ def test_a_sheet_as_pdf(calculator: Calculator, tmp_path: Path) -> None:
         language, path = languages.read_language(name), tmp_path / f"{name}.pdf"
         if not (any(map(shutil.which, sheet.BROWSERS)) and sheet.has_font(language)):
             pytest.skip("no Chromium, or no font with Chinese letters")
-        assert run(calculator, "--sheet", path, "--device", "t4", "--language", name) == 0
+        assert teach_main(calculator, "--sheet", path, "--device", "t4", "--language", name) == 0
         printed = path.read_bytes()
         assert printed.startswith(b"%PDF") and len(re.findall(rb"/Type ?/Page\b", printed)) in (3, 4)
         assert (b"Noto" in printed or b"WenQuan" in printed) == (name == "zh")
@@ -177,7 +164,7 @@ def test_a_pdf_that_cannot_be_printed(
             (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     path = tmp_path / "lab.pdf"
-    assert run(calculator, "--sheet", path, "--device", "t4", "--language", "zh") == 5
+    assert teach_main(calculator, "--sheet", path, "--device", "t4", "--language", "zh") == 5
     said = capsys.readouterr().err
     assert words in said and "write FILE.html and print it" in said and said.count("\n") == 1
     assert not path.exists()
@@ -185,5 +172,5 @@ def test_a_pdf_that_cannot_be_printed(
 
 def test_a_language_is_of_check_and_sheet(calculator: Calculator, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
-        run(calculator, H200, "--language", "zh")
+        teach_main(calculator, H200, "--language", "zh")
     assert "--language is of --check and --sheet" in capsys.readouterr().err

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import subprocess
@@ -13,28 +12,13 @@ import pytest
 
 pytest.importorskip("pandas")
 
-from occbench_tools import command, teach
+from occbench_tools import teach
 from occbench_tools.teach.calculator import Calculator
 from occbench_tools.teach.languages import ENGLISH, read_language
 from occbench_tools.teach.lessons import LESSONS
-from pages import H200
+from pages import H200, teach_main
 
-
-@pytest.fixture(autouse=True)
-def no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The end of the input, unless a test types."""
-    monkeypatch.setattr("sys.stdin", io.StringIO())
-
-
-@pytest.fixture(scope="session")
-def calculator() -> Calculator:
-    with contextlib.suppress(command.Refused):
-        return Calculator(None)
-    pytest.skip("teach asks occbench calc, and none is built")
-
-
-def teach_main(calculator: Calculator, *words: object) -> int:
-    return teach.main([*map(str, words), "--occbench", str(calculator.program)])
+pytestmark = pytest.mark.usefixtures("no_prompt")
 
 
 def test_an_interrupted_lab_resumes(
