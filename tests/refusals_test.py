@@ -240,6 +240,7 @@ REFUSALS = [
     Refusal("calc -", 4, "standard input: holds no kernel: calc reads what", stdin="hello\n"),
     Refusal("calc -", 4, "standard input: is a table of footprints, which", stdin=f"{HEADER}\n"),
     Refusal("calc -", 4, "is a binary, which `occbench inspect FILE` reads", stdin="\x7fELF\x02"),
+    Refusal("calc -", 4, "is a binary, which `occbench inspect FILE` reads", stdin="!<arch>\n"),
     Refusal("calc -", 4, "standard input: is an .ncu-rep; name the file", stdin="NVR\0"),
     Refusal("calc -", 4, "standard input: is not JSON: parse error at line", stdin='{"traceEvents": [{]}'),
     Refusal("calc -", 4, "standard input: is cut off: its JSON has no end", stdin='{"traceEvents": [{'),

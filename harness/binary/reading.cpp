@@ -299,6 +299,14 @@ KernelUses of_sqlite(const Descriptor& file, Content& content, const std::string
   }
 }
 
+/// Whether it begins as an ELF file, a fatbin or an archive.
+bool is_binary(std::string_view text) {
+  return text.starts_with(
+             "\x7f"
+             "ELF") ||
+         text.starts_with("\x50\xed\x55\xba") || text.starts_with("!<arch>\n");
+}
+
 }  // namespace
 
 std::string ncu_text(Descriptor file, const std::string& path, const std::string& source) {
@@ -317,8 +325,7 @@ KernelUses read_kernels(Descriptor file, const std::string& path, const std::str
     if (path == "-") throw UserError(Exit::file, source + ": is an .ncu-rep; name the file, which ncu reads");
     return of_report(ncu_import(path), source);
   }
-  if (begin.starts_with("\x7f"
-                        "ELF"))
+  if (is_binary(begin))
     throw UserError(Exit::file, source + ": is a binary, which `occbench inspect FILE` reads");
   if (path.ends_with(".nsys-rep") || path.ends_with(".qdrep"))
     throw UserError(Exit::file, source + ": is a report of nsys; `nsys export --type sqlite` converts it");

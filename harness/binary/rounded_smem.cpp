@@ -36,8 +36,8 @@ theory::Footprint with_total(theory::Footprint f, const KernelUse& use, std::siz
   return f;
 }
 
-/// The totals with which the launch's configuration holds as many blocks as ncu says. Where a report lacks the
-/// configuration, it may be smaller than the SM's shared memory, which then holds at least as many.
+/// The totals with which the launch's configuration holds as many blocks as ncu says. Where a report lacks
+/// the configuration, it may be smaller than the SM's shared memory, which then holds at least as many.
 Totals agreeing(const theory::SmLimits& sm, const KernelUse& use, const theory::Footprint& f, Totals all) {
   if (!use.smem_block_limit) return all;
   const std::size_t config = use.smem_config_bytes.value_or(sm.smem_per_sm_bytes);

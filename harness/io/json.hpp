@@ -21,7 +21,7 @@ inline std::string excerpt(std::string text) {
   return text.substr(0, end) + "...";
 }
 
-/// Throws std::invalid_argument. JSON has no zero byte, which nlohmann's parser takes for the end of the text.
+/// Throws std::invalid_argument. JSON has no zero bytes, and nlohmann's parser takes one for the end.
 inline void refuse_zero_bytes(std::string_view text) {
   if (text.find('\0') != std::string_view::npos)
     throw std::invalid_argument("is not JSON: holds zero bytes");
