@@ -57,10 +57,8 @@ TEST(OwnFindings, ASplitBetweenWarpsIsFlatUntilOneSpills) {
   splits.add(200, 0, 100e12);
   const auto words = words_of("warp_roles", splits.results);
   ASSERT_EQ(words.size(), 2U);
-  EXPECT_EQ(
-      words[0],
-      "`split` spill below 200 registers per consumer thread: they lose 10.0 % with 184 and lose 81.0 % "
-      "with 168");
+  EXPECT_EQ(words[0],
+            "`split` spill below 200 registers per consumer thread: -10.0 % with 184, -81.0 % with 168");
   EXPECT_EQ(words[1],
             "from 200 to 240 registers per consumer thread nothing spills, and the rate does not change");
 }
@@ -91,7 +89,7 @@ TEST(OwnFindings, SpillsToSharedMemoryAreComparedAtEqualResidencyAndWhereTheyTak
   EXPECT_EQ(words_of("smem_spilling", results),
             (std::vector<std::string>{
                 "`smem-k` gain 50.0 % against local memory with as many blocks per SM",
-                "`smem-k` lose 30.0 % against local memory where it takes blocks (8 to 5 per SM)"}));
+                "`smem-k` lose 30.0 % against local memory with fewer blocks (8 to 5 per SM)"}));
 }
 
 TEST(OwnFindings, AResidencyIsComparedWithTheSame) {

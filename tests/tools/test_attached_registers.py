@@ -82,8 +82,8 @@ def test_source_stands_beside_its_registers_in_a_browser(
     """A kernel of three instructions on two lines, whose source would be HTML."""
     text = tmp_path / "k.cu"
     text.write_text(f"{EVIL}\n" * 9)
-    code, live, spills = parse_instructions(LIVE.splitlines())
-    steps = [Step(code[at], live.get(at, ""), (Line(str(text), 4 + at // 32),), at in spills) for at in code]
+    code, live = parse_instructions(LIVE.splitlines())
+    steps = [Step(code[at], live.get(at, ""), (Line(str(text), 4 + at // 32),), False) for at in code]
     pressure = pressure_of(Listing("k", "sm_90", steps), WAITING["cells"])
     monkeypatch.setattr(registers, "pressure_in", lambda *_: pressure)
     folder = write(tmp_path / "program", (limited(WAITING),))

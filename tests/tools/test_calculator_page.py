@@ -161,7 +161,7 @@ def kernels_of(file: Path) -> tuple[int, str]:
     """How many the program finds, and its error."""
     program = built()
     assert program is not None
-    is_code = file.suffix == ".cubin"
+    is_code = file.suffix in (".cubin", ".fatbin")
     reader = ["inspect", file] if is_code else ["calc", file, "--block-size", "256", "--device", "h200"]
     done = subprocess.run([program, *reader, "--format", "json"], capture_output=True, text=True)
     return (len(json.loads(done.stdout)), "") if done.stdout else (0, done.stderr)

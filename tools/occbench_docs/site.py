@@ -56,8 +56,18 @@ def on_config(config: Any) -> Any:  # noqa: ANN401
     return config
 
 
+# lunr joins a node's edges into its key without a separator, so that an edge "1" to node 23 and edges "1" to
+# node 2 and "3" may be one. In pages full of numbers a search then meets terms that no page has, and fails.
+NODE_KEY = ("e=e+s+o.id}return e", 'e=e+s+o.id+","}return e')
+
+
 def on_post_build(config: Any) -> None:  # noqa: ANN401
-    """Writes the calculator's page, which the program holds."""
+    """Writes the calculator's page, which the program holds, and mends the search."""
+    [worker] = Path(config["site_dir"]).glob("assets/javascripts/workers/search.*.min.js")
+    script = worker.read_text(encoding="utf-8")
+    if NODE_KEY[0] not in script:
+        raise ValueError(f"{worker.name}: is of another lunr; see whether its keys still need the separator")
+    worker.write_text(script.replace(*NODE_KEY), encoding="utf-8")
     page = Path(config["site_dir"]) / "calculator-page.html"
     subprocess.run([binary(), "calc", "--page", page], check=True, stdout=subprocess.DEVNULL)
 

@@ -5,6 +5,7 @@
 
 #include "benchmarks/report/findings/own/view.hpp"
 #include "benchmarks/report/format.hpp"
+#include "harness/io/joined.hpp"
 
 namespace occbench::findings {
 
@@ -68,7 +69,7 @@ Sentences smem_spilling(const View& v) {
   for (const auto& [_, kernel] : kernels) {
     if (!kernel.equal.empty()) add(kernel.equal, "with as many blocks per SM");
     if (!kernel.fewer.empty())
-      add(kernel.fewer, "where it takes blocks (" + listed(lost_blocks(v, kernel.fewer)) + " per SM)");
+      add(kernel.fewer, "with fewer blocks (" + listed(lost_blocks(v, kernel.fewer)) + " per SM)");
   }
   return clauses;
 }
@@ -84,12 +85,12 @@ Sentences warp_roles(const View& v) {
     std::ranges::sort(spilling, std::greater{}, registers);
     std::vector<std::string> losses;
     for (const std::size_t p : spilling)
-      losses.push_back(loss_or_gain(v.rows.rate(p), v.rows.rate(fewest), true) +
-                       text(" with %.0f", registers(p)));
-    clauses.emplace_back(
-        v.what(fewest) + text(" spill below %.0f registers per consumer thread: they ", registers(fewest)) +
-            listed(losses),
-        Places{fewest});
+      losses.push_back(
+          text("%+.1f %% with %.0f", 100 * (v.rows.rate(p) / v.rows.rate(fewest) - 1), registers(p)));
+    clauses.emplace_back(v.what(fewest) +
+                             text(" spill below %.0f registers per consumer thread: ", registers(fewest)) +
+                             joined(losses),
+                         Places{fewest});
   }
   if (clean.size() > 1) {
     const auto [low, high] = ends_of(clean, [&](std::size_t p) { return v.rows.rate(p); });
