@@ -83,7 +83,7 @@ def test_source_stands_beside_its_registers_in_a_browser(
     text = tmp_path / "k.cu"
     text.write_text(f"{EVIL}\n" * 9)
     code, live = parse_instructions(LIVE.splitlines())
-    steps = [Step(code[at], live.get(at, ""), (Line(str(text), 4 + at // 32),), False) for at in code]
+    steps = [Step(code[at], live.get(at, ""), (Line(str(text), 4 + at // 32),), at == 0x10) for at in code]
     pressure = pressure_of(Listing("k", "sm_90", steps), WAITING["cells"])
     monkeypatch.setattr(registers, "pressure_in", lambda *_: pressure)
     folder = write(tmp_path / "program", (limited(WAITING),))

@@ -69,7 +69,7 @@ Sentences smem_spilling(const View& v) {
   for (const auto& [_, kernel] : kernels) {
     if (!kernel.equal.empty()) add(kernel.equal, "with as many blocks per SM");
     if (!kernel.fewer.empty())
-      add(kernel.fewer, "with fewer blocks (" + listed(lost_blocks(v, kernel.fewer)) + " per SM)");
+      add(kernel.fewer, "with fewer blocks (" + joined(lost_blocks(v, kernel.fewer)) + " per SM)");
   }
   return clauses;
 }
