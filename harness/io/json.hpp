@@ -23,8 +23,7 @@ inline std::string excerpt(std::string text) {
 
 /// Throws std::invalid_argument. JSON has no zero bytes, and nlohmann's parser takes one for the end.
 inline void refuse_zero_bytes(std::string_view text) {
-  if (text.find('\0') != std::string_view::npos)
-    throw std::invalid_argument("is not JSON: holds zero bytes");
+  if (text.find('\0') != std::string_view::npos) throw std::invalid_argument("is not JSON: holds zero bytes");
 }
 
 /// Throws std::invalid_argument with a one-line message, "is not JSON: REASON" or "is nested deeper than 64
