@@ -345,7 +345,7 @@ function drawLevels(ctx, map, other, shade, wide, high) {
 
 const MAP_EDGE = {left: 46, below: 20};  // for the numbers at the axes, in CSS pixels
 
-/** Numbers at both axes of the map, whose cells are `wide` x `high`. */
+/** Numbers at both axes of the map, whose cells are `wide` x `high`; the last has its unit and takes 60 pixels. */
 function drawAxes(ctx, map, columns, wide, high) {
   const ratio = uPlot.pxRatio, bottom = high * map.rows.length;
   ctx.fillStyle = color("soft");
@@ -356,7 +356,7 @@ function drawAxes(ctx, map, columns, wide, high) {
     ctx.fillText(registers, -5 * ratio, Math.max(bottom - high * registers / map.register_step, 6 * ratio));
   ctx.textBaseline = "top";
   const last = (columns - 1) * map.smem_step / 1024, kib = wide * 1024 / map.smem_step;
-  const step = [16, 32, 64].find((each) => each * kib >= 44 * ratio) ?? 128;
+  const step = [16, 32, 64].find((each) => each * kib >= 64 * ratio) ?? 128;
   for (let at = 0; at <= last; at += step) {
     ctx.textAlign = at === 0 ? "left" : at + step > last ? "right" : "center";
     ctx.fillText(at + step > last ? at + " KiB" : at, at * kib, bottom + 4 * ratio);
