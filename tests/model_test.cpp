@@ -178,6 +178,21 @@ TEST(Predict, SaysWhichParameterAKernelLacks) {
   EXPECT_EQ(said(loads, &P::dram_spread_s), "") << "a refinement";
 }
 
+TEST(Predict, AShareOfTheSmsComputesInProportion) {
+  const Device device = modelled_h200();
+  const Sweep sweep("test", device.sm, Preset::quick);
+  Case on_all = resolve({.experiment = "test",
+                         .variant = &sweep.variant("fma_chain", "two-operand-ilp4"),
+                         .block_size = 128,
+                         .grid_size = 64 * 16 * device.sm.sm_count},
+                        device, Arena(arena_sizes(device.memory_bytes)), 1e-3);
+  Case on_half = on_all;  // a model has no green contexts, so `resolve` gives all
+  on_half.sm_count = device.sm.sm_count / 2;
+  const std::vector<Forecast> forecasts =
+      predict(std::vector{on_all, on_half}, device, read_parameters(made_up).values);
+  EXPECT_NEAR(forecasts[1].prediction->time_s / forecasts[0].prediction->time_s, 2, 0.02);
+}
+
 TEST(ModelSession, KnowsWhatTheSuitesLoopsAreMadeOf) {
   for (const int cc : {80, 89, 90, 100})
     for (const Variant& v : variants())

@@ -33,8 +33,10 @@ theory::LoopFacts facts_of(const Variant& v, double once) {
           .flow = v.flow};
 }
 
-Forecast predict_one(const Case& c, double once, const Device& device, const theory::Parameters& parameters,
+/// `device` by value: a case with a share of the SMs is predicted for that many.
+Forecast predict_one(const Case& c, double once, Device device, const theory::Parameters& parameters,
                      std::span<const theory::Parameters> drawn) {
+  device.sm.sm_count = c.sm_count;
   const Variant& v = *c.spec.variant;
   if (v.in_clusters) return {.why_not = "the network between the SMs of a cluster is outside the model"};
   const theory::Program* const program = machine_code(v, device.cc());
