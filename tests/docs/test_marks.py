@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
-from occbench_docs import DocsError
+from occbench_docs import DOCS, DocsError
+from occbench_docs.__main__ import refresh_pages
 from occbench_docs.blocks import block, cut
 from occbench_docs.figures import figure
 from occbench_docs.marks import fill, without_marks
@@ -40,6 +42,19 @@ def test_fill() -> None:
         "5: output true says 'old', and should say '[output true]'",
     ]
     assert filled(new) == (new, [])
+
+
+def test_only_the_named_pages_are_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = [tmp_path / "one.md", tmp_path / "other.md"]
+    for page in pages:
+        page.write_text("<!-- generated: output echo new -->\nold\n<!-- /generated -->\n", encoding="utf-8")
+    monkeypatch.setattr("occbench_docs.__main__.pages", lambda: pages)
+    monkeypatch.setattr("occbench_docs.__main__.ROOT", tmp_path)
+    assert refresh_pages(False, pages[:1]) == 1
+    assert refresh_pages(True, pages[:1]) == 0
+    assert ["$ echo" in page.read_text(encoding="utf-8") for page in pages] == [True, False]
+    with pytest.raises(DocsError, match=r"data/held\.csv is no page"):
+        refresh_pages(True, [DOCS / "data/held.csv"])
 
 
 def test_reader_sees_no_marks() -> None:

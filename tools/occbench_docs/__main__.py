@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from occbench_tools.lines import write_whole
@@ -15,17 +16,22 @@ from occbench_docs.figures import chinese_figure, figure
 from occbench_docs.marks import fill
 
 
-def refresh_pages(write: bool) -> int:
-    """0 all are current, 1 one is stale, 4 a mark cannot be filled in."""
+def refresh_pages(write: bool, only: Collection[Path] = ()) -> int:
+    """0 all are current, 1 one is stale, 4 a mark cannot be filled in. `only`: if any, no other page."""
     status = 0
     for path, skeleton in experiments.skeletons().items():
+        if only and path not in only:
+            continue
         if not path.exists() and write:
             path.parent.mkdir(exist_ok=True)
             write_whole(path, skeleton)
         elif not path.exists():
             complain(f"{path.relative_to(ROOT)}: this experiment has no page")
             status = 1
-    for path in pages():
+    existing = pages()
+    if unknown := [path for path in only if path not in existing]:
+        raise DocsError(f"{unknown[0]} is no page")
+    for path in only or existing:
         name = path.relative_to(ROOT)
         text = path.read_text(encoding="utf-8")
         try:
@@ -100,8 +106,13 @@ def main() -> int:
         "--write", action="store_true", help="fill in every mark of README.md and docs/, draw pictures"
     )
     what.add_argument("--check", action="store_true", help="name the marks and pictures that are stale")
+    parser.add_argument(
+        "pages", nargs="*", type=Path, metavar="PAGE", help="only these pages, and no picture (default: all)"
+    )
     options = parser.parse_args()
     try:
+        if options.pages:
+            return refresh_pages(options.write, [path.resolve() for path in options.pages])
         parts = (refresh_pages, refresh_pictures, refresh_man_page, refresh_measured)
         return max(refresh(options.write) for refresh in parts)
     except DocsError as error:
