@@ -20,12 +20,13 @@ from pathlib import Path
 
 from occbench_tools import sass
 from occbench_tools.cubin import noted_spills, sections_of
+from occbench_tools.inspect_lines.calls import with_calls
 from occbench_tools.sass import Failure, Instruction, Skip
 
 LONGEST = 200_000  # instructions of a kernel
 SECTION = re.compile(r"//-+ (\.text\.\S+) +-+")
-LABEL = re.compile(r"(\.L_\w+):")
-TO_LABEL = re.compile(r"`\((\.L_\w+)\)")
+LABEL = re.compile(r"([.$\w]+):")
+TO_LABEL = re.compile(r"`\(([.$\w]+)\)")
 SOURCE = re.compile(r'\s*//## File "(.*?)", line (\d+)(?: inlined at "(.*?)", line (\d+))?')
 COUNT = re.compile(r"\s*(\d+)? (.*)")
 WRITES, READS_AND_WRITES = "^", "x"
@@ -167,7 +168,7 @@ def parse_instructions(lines: list[str]) -> tuple[dict[int, Instruction], dict[i
     live: dict[int, str] = {}
     for line in lines:
         text, _, columns = line.partition(" // |")
-        text = TO_LABEL.sub(lambda match: hex(labels.get(match[1], -1)), text)
+        text = TO_LABEL.sub(lambda match: hex(labels[match[1]]) if match[1] in labels else match[0], text)
         if not (match := sass.INSTRUCTION.match(text)):
             continue
         address, guard, opcode, operands = match.groups()
@@ -213,6 +214,7 @@ def kernel_listing(nvdisasm: Path, cubin: Path, symbol: str, arch: str) -> Listi
     if not (lines := lines_of(nvdisasm, ["-gi"], cubin, symbol)):
         return None
     code, live = parse_instructions(live_lines(nvdisasm, cubin, symbol) or lines)
+    live = with_calls(code, live)
     try:
         spills = noted_spills(sections_of(cubin.read_bytes()).get(f".nv.info.{symbol}", b""))
     except (struct.error, ValueError, IndexError):
