@@ -6,12 +6,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from occbench_tools.inspect_lines.allocation import excess_of
 from occbench_tools.inspect_lines.listing import Line, Listing
 from occbench_tools.inspect_lines.pressure import (
+    RESERVED,
     Chain,
     LineUse,
     Pressure,
@@ -147,6 +150,25 @@ def role_lines(pool: Pool) -> Iterator[str]:
             yield f"(the launch then gets {pool.groups} x {launch} = {pool.groups * launch})"
 
 
+def excess_lines(pressure: Pressure) -> Iterator[str]:
+    """What takes the registers that are not live at the peak."""
+    if (excess := excess_of(pressure)) is None:
+        return
+    peak, count = pressure.peak_registers, pressure.row["registers_per_thread"]
+    if excess.warp_roles:
+        yield f"{count} allocated at the launch; setmaxnreg then changes what a warp has"
+        return
+    yield f"{count} allocated: {peak} live at the peak, {RESERVED} reserved, {excess.registers} more:"
+    for registers, why in (
+        (excess.lifetimes, "hold values for which no lower register is free all the while"),
+        (excess.vectors, "hold vectors for which no lower registers in a row are free"),
+        (excess.would_fit, "not needed: what they hold has room below; `occbench caps` tries"),
+        (excess.not_explained, "not explained"),
+    ):
+        if registers:
+            yield f"  {registers:9}  {why}"
+
+
 def as_text(pressure: Pressure) -> Iterator[str]:
     row, steps = pressure.row, pressure.listing.steps
     yield f"{row['kernel']}, {row['architecture']}: {row['registers_per_thread']} registers"
@@ -164,6 +186,7 @@ def as_text(pressure: Pressure) -> Iterator[str]:
             f"({loops(pressure.depths[pressure.peak])}):"
         )
         yield from value_lines(values_at_peak(pressure))
+        yield from excess_lines(pressure)
         first, waiting = values_waiting(pressure)
         if waiting:
             yield ""
@@ -259,6 +282,7 @@ def as_json(pressure: Pressure) -> Iterator[str]:
     values = values_at_peak(pressure) if has_liveness else []
     waiting = values_waiting(pressure)[1] if has_liveness else []
     pool = pool_of(pressure.listing, pressure.row)
+    excess = excess_of(pressure)
     yield json.dumps(
         {
             "kernel": pressure.row["kernel"],
@@ -266,6 +290,7 @@ def as_json(pressure: Pressure) -> Iterator[str]:
             "architecture": pressure.row["architecture"],
             "registers_per_thread": pressure.row["registers_per_thread"],
             "live_registers": pressure.peak_registers if has_liveness else None,
+            "registers_above_peak": asdict(excess) if excess else None,
             "live_registers_for_next_step": pressure.bound if has_liveness else None,
             "peak": {"offset": peak.instruction.address, "lines": chain_json(peak.chain)}
             if has_liveness
