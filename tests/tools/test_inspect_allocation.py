@@ -63,9 +63,15 @@ def test_two_values_do_not_move_to_the_same_register() -> None:
 
 def test_the_answer_says_what_takes_the_rest() -> None:
     (head, *reasons) = excess_lines(pressure(TAKEN, 10))
-    assert head == "10 allocated: 2 live at the peak, 2 reserved, 6 more:"
+    assert head == "10 registers: 2 live at the peak, 2 reserved, 6 more:"
     assert [line.split()[0] for line in reasons] == ["1", "5"]
-    assert max(map(len, reasons)) <= 80
+    assert "caps" in reasons[1] and max(map(len, reasons)) <= 80
+
+
+def test_registers_within_one_unit_of_allocation_gain_no_block() -> None:
+    free = [("MOV R0, UR0", "^"), ("MOV R1, UR0", ":^"), ("MOV R2, UR0", "::^"), ("STG R0", "vvv")]
+    *_, line = excess_lines(pressure([*free, ("MOV R5, UR0", "     ^")], 8))
+    assert line.split()[0] == "3" and "no block gains" in line
 
 
 @pytest.mark.parametrize("registers", [2, 4, 6])
@@ -75,6 +81,11 @@ def test_a_count_within_two_needs_no_reason(registers: int) -> None:
 
 def test_registers_that_no_instruction_names_are_not_explained() -> None:
     assert excess_of(pressure([("MOV R0, UR0", "^")], 24)) == Excess(not_explained=21)
+
+
+def test_nothing_is_claimed_of_code_with_a_call_that_is_not_followed() -> None:
+    code = [("MOV R0, UR0", "^"), ("CALL.ABS.NOINC R2", "xv"), ("STG R5", "     v")]
+    assert excess_of(pressure(code, 8)) == Excess(called_functions=4)
 
 
 def test_the_count_of_warp_roles_is_that_of_the_launch() -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
-from occbench_tools.inspect_lines.calls import mask
+from occbench_tools.inspect_lines.calls import are_followed, mask
 from occbench_tools.inspect_lines.listing import Listing
 from occbench_tools.inspect_lines.pressure import RESERVED, Flow, Pressure, state
 
@@ -28,6 +28,7 @@ class Excess:
     lifetimes: int = 0
     vectors: int = 0
     would_fit: int = 0
+    called_functions: int = 0
     warp_roles: int = 0
     not_explained: int = 0
 
@@ -155,6 +156,10 @@ def excess_of(pressure: Pressure) -> Excess | None:
         return None
     if any(step.instruction.base == "USETMAXREG" for step in listing.steps):
         return Excess(warp_roles=count - peak - RESERVED)
+    if not are_followed((step.instruction, step.live) for step in listing.steps):
+        return Excess(
+            called_functions=count - peak - RESERVED
+        )  # some of their registers, which are not known
     excess = Excess()
     top = max(len(step.live) for step in listing.steps)
     packing = Packing(Code(listing), peak)

@@ -8,7 +8,7 @@ the call, and so does this: a function's live registers are those that it needs,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from occbench_tools.sass import Failure, Instruction
 
@@ -118,6 +118,11 @@ def uncalled(live: Mapping[int, str], code: Mapping[int, Instruction]) -> Iterat
     """nvdisasm's picture, less what a called function might write."""
     for at, states in live.items():
         yield at, states.replace("^", " ").rstrip() if code[at].base == "CALL" else states
+
+
+def are_followed(steps: Iterable[tuple[Instruction, str]]) -> bool:
+    """Of a picture by `with_calls`: nvdisasm alone lets a call itself read registers."""
+    return not any(step.base == "CALL" and mask(states, "vx") for step, states in steps)
 
 
 def with_calls(code: Mapping[int, Instruction], live: dict[int, str]) -> dict[int, str]:

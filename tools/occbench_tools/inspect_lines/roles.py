@@ -19,7 +19,7 @@ from occbench_tools.inspect_lines.pressure import RESERVED, Flow
 from occbench_tools.sass import Instruction
 
 WARPGROUP = 128  # threads
-UNIT, LEAST, MOST = 8, 24, 256  # of what setmaxnreg takes
+UNIT, LEAST, MOST = 8, 24, 256  # of what setmaxnreg takes; a launch allocates in the same unit
 SM_REGISTERS = 65_536  # of each architecture that has setmaxnreg
 WORD = (1 << 32) - 1
 SETS = "USETMAXREG"

@@ -22,7 +22,7 @@ from occbench_tools.inspect_lines.pressure import (
     values_at_peak,
     values_waiting,
 )
-from occbench_tools.inspect_lines.roles import Pool, Role, pool_of
+from occbench_tools.inspect_lines.roles import UNIT, Pool, Role, pool_of
 
 COLUMNS = 80
 MOST_ROWS = 20  # of a table
@@ -156,13 +156,16 @@ def excess_lines(pressure: Pressure) -> Iterator[str]:
         return
     peak, count = pressure.peak_registers, pressure.row["registers_per_thread"]
     if excess.warp_roles:
-        yield f"{count} allocated at the launch; setmaxnreg then changes what a warp has"
+        yield f"{count} registers at the launch; setmaxnreg then changes what a warp has"
         return
-    yield f"{count} allocated: {peak} live at the peak, {RESERVED} reserved, {excess.registers} more:"
+    fewer = -(-(count - excess.would_fit) // UNIT) < -(-count // UNIT)
+    outcome = "`occbench caps` tries" if fewer else "no block gains by it"
+    yield f"{count} registers: {peak} live at the peak, {RESERVED} reserved, {excess.registers} more:"
     for registers, why in (
         (excess.lifetimes, "hold values for which no lower register is free all the while"),
         (excess.vectors, "hold vectors for which no lower registers in a row are free"),
-        (excess.would_fit, "not needed: what they hold has room below; `occbench caps` tries"),
+        (excess.would_fit, f"not needed: what they hold has room below; {outcome}"),
+        (excess.called_functions, "with a call that cannot be followed: its registers are not known"),
         (excess.not_explained, "not explained"),
     ):
         if registers:
@@ -186,7 +189,8 @@ def as_text(pressure: Pressure) -> Iterator[str]:
             f"({loops(pressure.depths[pressure.peak])}):"
         )
         yield from value_lines(values_at_peak(pressure))
-        yield from excess_lines(pressure)
+        if not pool:
+            yield from excess_lines(pressure)
         first, waiting = values_waiting(pressure)
         if waiting:
             yield ""
