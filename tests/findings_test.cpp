@@ -192,6 +192,18 @@ TEST(Findings, FewWarpsThatSufficeAreTold) {
   EXPECT_EQ(of_kind(highlights(results), Kind::enough), nullptr) << "three points";
 }
 
+TEST(Findings, ALineJustBelowEnoughIsNotRoundedUpToIt) {
+  std::vector<CaseResult> results;
+  for (const int warps : {4, 8, 12, 16, 32, 64}) {
+    results.push_back(with_warps(loads, warps, std::min(100.0, 8.0 * warps)));
+    results.push_back(with_warps(narrow, warps, 1.402 * warps));
+  }
+  const auto all = highlights(results);
+  const findings::Finding* knee = of_kind(all, Kind::enough);
+  ASSERT_NE(knee, nullptr);
+  EXPECT_NE(knee->words.find("; with 4 B even 64 warps reach 89.7 %"), std::string::npos) << knee->words;
+}
+
 TEST(Findings, ManyWarpsThatAreNeededAreNoKnee) {
   std::vector<CaseResult> results;
   for (const int warps : {4, 8, 12, 16, 32, 64}) results.push_back(with_warps(narrow, warps, 1.5 * warps));
@@ -294,6 +306,14 @@ TEST(Findings, TheTextbookIsHeldAgainstWhatWasSeen) {
   ASSERT_NE(of_kind(all, Kind::textbook), nullptr);
   EXPECT_EQ(of_kind(all, Kind::textbook)->words,
             "for 32 registers and blocks of 128 plain division gives 50 % occupancy; the SM has 38 %");
+  r.planned.occupancy.limiters = theory::Limiter::shared_memory;
+  r.planned.footprint.dynamic_smem_bytes = 32 << 10;
+  all = highlights({r});
+  ASSERT_NE(of_kind(all, Kind::textbook), nullptr);
+  EXPECT_EQ(
+      of_kind(all, Kind::textbook)->words,
+      "for 32 registers, 32 KiB of shared memory and blocks of 128 plain division gives 50 % occupancy; the "
+      "SM has 38 %");
 }
 
 TEST(Findings, AMissOfThePredictionIsToldOfMeasurementsAlone) {

@@ -10,6 +10,7 @@ import re
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from occbench_tools.teach.calculator import Calculator
 from occbench_tools.teach.figures import Desk, Figure, holds
 from occbench_tools.teach.lab import Answers, check, figures_at, number_of, question, work_through
 from occbench_tools.teach.lessons import LESSONS
+from occbench_tools.teach.sheet import HELPERS
 from pages import H200, assert_quiet, document, opened, teach_main
 
 pytestmark = pytest.mark.usefixtures("made_up_cliffs", "no_prompt")
@@ -99,6 +101,16 @@ def test_answers_that_are_no_number(answer: str) -> None:
     with pytest.raises(ValueError, match="is not a number") as said:
         number_of(answer)
     assert "\x1b" not in str(said.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "unit"),
+    [("8 %", "warps"), ("24 blocks", "warps"), ("50 warps", "percent"), ("228 MB", "KiB"), ("2 B", "blocks")],
+)
+def test_answers_in_another_unit(answer: str, unit: str) -> None:
+    with pytest.raises(ValueError, match=f"another unit: the question asks for {unit}"):
+        number_of(answer, unit=unit)
+    assert number_of(answer.split()[0], unit=unit) == number_of(answer)
 
 
 def test_a_long_answer_is_refused_at_once() -> None:
@@ -239,6 +251,19 @@ def test_teaching_needs_a_calculator(run: Path, tmp_path: Path, capsys: pytest.C
     assert teach.main([str(run), "--occbench", str(tmp_path / "none"), "--output", str(tmp_path / "p")]) == 4
     said = capsys.readouterr().err
     assert "none" in said and said.count("\n") == 1
+
+
+def test_a_notebook_run_again_keeps_earlier_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells whose answers are empty again, and the other columns of the file."""
+    monkeypatch.chdir(tmp_path)
+    done = SimpleNamespace(returncode=0, stdout="", stderr="")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    Path("answers.csv").write_text("student,device,lesson,answer\nAda,T4,barriers,1\n")
+    names: dict[str, Any] = {}
+    exec(HELPERS.replace("OPTION", ""), names)
+    names["check"]("tiles", 2)
+    names["check"]("tiles", "")
+    assert Path("answers.csv").read_text().splitlines()[1:] == ["Ada,T4,barriers,1", ",,tiles,2"]
 
 
 def test_sheet_and_notebook_hold_no_answer(calculator: Calculator, tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_run_that_cannot_be_continued_is_read(
     monkeypatch.setattr(teach.subprocess, "run", lambda *_, **__: refused)
     assert teach.measure("model:t4", calculator, ENGLISH) == folder
     said = capsys.readouterr().err
-    assert "reads results/lab/t4; delete it to measure again" in said
+    assert "reads results/lab/t4; delete it to run it again" in said
     assert "results/lab/t4: nothing added; read as it is" in said
     teach.measure("model:t4", calculator, read_language("zh"))
     assert "读取 results/lab/t4" in capsys.readouterr().err

@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much of the dial is enough, and which lines it is not enough for.
+#include <cmath>
+
 #include "benchmarks/report/findings/analyst.hpp"
 
 namespace occbench::findings {
+
+namespace {
+
+/// "60 %"; "89.7 %" where whole percents would read as if the line came near the best.
+std::string below_near_best(double percent) {
+  const bool is_close = percent > 100 * near_best - 0.5;
+  return is_close ? text("%.1f %%", std::floor(10 * percent) / 10) : text("%.0f %%", percent);
+}
+
+}  // namespace
 
 /// "with 12 warps per SM if each thread keeps 64 B in flight", or "with 8 warps per SM and 4 points"
 std::string Analyst::where_and_how(double value, std::vector<std::string> parts) const {
@@ -112,8 +124,8 @@ std::string Analyst::contrast_of(const Reach& it, const Group& group) const {
     const double end = dial(it.low->places.back());
     const bool is_rising = it_.is_over_residency() && fastest_of(it.low->places) == it.low->places.back();
     return "; " + in_contrast(*it.low, *it.first, group) +
-           (is_rising ? " even " + without_end(at(end), " per SM") + text(" reach %.0f %%", share)
-                      : text(" at most %.0f %%", share));
+           (is_rising ? " even " + without_end(at(end), " per SM") + " reach " + below_near_best(share)
+                      : " at most " + below_near_best(share));
   }
   if (it.most <= it.few) return "";
   return "; " + in_contrast(*it.latest, *it.first, group) + " it takes " +

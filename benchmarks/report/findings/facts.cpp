@@ -114,9 +114,12 @@ Clauses Analyst::textbook() const {
     row = p;
   }
   if (widest < least_gap) return {};
+  const bool is_by_smem = rows_.text(row, "limiters").find("shared_memory") != std::string::npos;
+  const double smem = rows_.number(row, "static_smem_bytes") + rows_.number(row, "dynamic_smem_bytes");
   return {{.kind = Kind::textbook,
-           .words = text("for %.0f registers and blocks of ", rows_.number(row, "registers_per_thread")) +
-                    amount("block_size", rows_.number(row, "block_size")) +
+           .words = text("for %.0f registers", rows_.number(row, "registers_per_thread")) +
+                    (is_by_smem ? ", " + amount("dynamic_smem_bytes", smem) + " of shared memory" : "") +
+                    " and blocks of " + amount("block_size", rows_.number(row, "block_size")) +
                     text(" plain division gives %.0f %% occupancy; the SM has %.0f %%", 100 * plain_at,
                          100 * real_at),
            .score = 0.5 * widest,

@@ -153,8 +153,11 @@ def check_all(options: argparse.Namespace, desk: Desk, language: Language) -> No
         try:
             results = work_through(desk, answers, options.lesson, language)
         except KeyboardInterrupt:
-            given = len(answers.by_lesson)
-            said = language.say("interrupted", file=path, given=given, all=len(LESSONS))
+            if is_typed():
+                say()  # ends the prompt's line
+            wanted = options.lesson or [lesson.id for lesson in LESSONS]
+            given = len(answers.by_lesson.keys() & set(wanted))
+            said = language.say("interrupted", file=path, given=given, all=len(wanted))
             raise Refused(130, said) from None
         if len(results) > 1:
             who = dict(student=answers.student, label=language.label(desk.label))

@@ -40,8 +40,13 @@ COLUMNS = (
     "overlooked",
 )
 RIGHT, WRONG, OPEN, SKIPPED = "right", "wrong", "not answered", "skipped"
-# A number with an optional unit behind it, in any script, which is not read; of blanks no two in a row.
-NUMBER = re.compile(r"([-+]?\d+(?:,\d{3})*(?:\.\d*)?|[-+]?\.\d+) ?(?:[%\uff05]|[^\W\d_]+(?: of [0-9x ]+)?)?")
+# A number with an optional unit behind it, in any script; of blanks no two in a row.
+NUMBER = re.compile(r"([-+]?\d+(?:,\d{3})*(?:\.\d*)?|[-+]?\.\d+) ?(%|[^\W\d_]+(?: of [0-9x ]+)?)?")
+# What a unit behind an answer asks for, by its first word; '': of no lesson.
+UNIT_OF = {"%": "percent", "percent": "percent", "x": "times", "times": "times"}
+UNIT_OF |= {f"{unit}{end}": f"{unit}s" for unit in ("warp", "block", "register") for end in ("", "s")}
+UNIT_OF |= dict.fromkeys(("kib", "kb", "k"), "KiB")
+UNIT_OF |= dict.fromkeys(("b", "byte", "bytes", "mb", "mib", "thread", "threads"), "")
 
 
 class Checked(NamedTuple):
@@ -63,12 +68,16 @@ class Checked(NamedTuple):
         )
 
 
-def number_of(answer: str, language: Language = ENGLISH) -> float:
-    """The number of an answer. Raises ValueError in plain words."""
+def number_of(answer: str, language: Language = ENGLISH, unit: str = "choice") -> float:
+    """The number of an answer to a question for `unit`. Raises ValueError in plain words."""
     # An input method for Chinese types wide digits and points.
     found = NUMBER.fullmatch(" ".join(unicodedata.normalize("NFKC", answer).split()))
     if not found:
         raise ValueError(language.say("not_a_number", answer=printable(answer[:40])))
+    given = (found[2] or "").lower().partition(" ")[0]
+    if unit != "choice" and UNIT_OF.get(given, unit) != unit:
+        asked_for = language.units[unit]
+        raise ValueError(language.say("other_unit", answer=printable(answer[:40]), unit=asked_for))
     return float(found[1].replace(",", ""))
 
 
@@ -90,7 +99,8 @@ def question(desk: Desk, lesson: Lesson) -> str:
 def check(desk: Desk, lesson: Lesson, answer: str) -> Checked:
     """An answer held against the run. Raises ValueError if it is no number, Skipped."""
     figures = figures_at(desk, lesson)
-    value, expected, margin = number_of(answer), figures["answer"], lesson.precision / 2
+    value = number_of(answer, unit=lesson.unit)
+    expected, margin = figures["answer"], lesson.precision / 2
     if lesson.choices and value not in range(1, len(lesson.choices) + 1):
         raise ValueError(f"'{printable(answer[:40])}' is none of 1 to {len(lesson.choices)}")
     if expected.low - margin - 1e-9 <= value <= expected.high + margin + 1e-9:
@@ -202,7 +212,7 @@ def asked(lesson: Lesson, answers: Answers, language: Language) -> str | None:
     while True:
         if answer:
             try:
-                value = number_of(answer, language)
+                value = number_of(answer, language, lesson.unit)
                 if not lesson.choices or value in range(1, len(lesson.choices) + 1):
                     return answer
                 say(language.say("no_choice", answer=answer[:40], most=len(lesson.choices)))

@@ -48,10 +48,11 @@ WORDS = {
         "Type a number. Enter alone leaves a question open. Ctrl-C stops, and the same command continues: "
         "{file} keeps your answers."
     ),
-    "reads": "reads {folder}; delete it to measure again",
+    "reads": "reads {folder}; delete it to run it again",
     "runs": "runs the lab's cases on {device} into {folder}",
     "interrupted": "interrupted; {file} keeps {given} of {all} answers, the same command continues",
-    "not_a_number": "'{answer}' is not a number",
+    "not_a_number": "'{answer}' is not a number in plain digits, such as 1000 or 2.5",
+    "other_unit": "'{answer}' has another unit: the question asks for {unit}",
     "no_choice": "'{answer}' is none of 1 to {most}",
 }
 UNITS = {unit: unit for unit in ("percent", "times", "choice", "warps", "registers", "blocks", "KiB")}

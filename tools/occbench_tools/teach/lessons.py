@@ -186,7 +186,7 @@ LESSONS = (
         ),
         ask=(
             "Each thread runs one chain of dependent FMAs. How many warps per SM reach 90 % of the best "
-            "throughput? (the fewest tried, a multiple of 4)"
+            "throughput? (the fewest of 4, 8, 12, 16, 20, 24, 32, 40, 48 and 64)"
         ),
         unit="warps",
         figures=answers.fma_warps,
@@ -213,7 +213,8 @@ LESSONS = (
         claim="While a warp waits for memory, the SM runs others: latency tolerance.",
         ask=(
             "Each thread reads 4 bytes from DRAM at a time and waits for them. How many warps per SM "
-            "reach 90 % of the best throughput of this kernel? (the fewest tried)"
+            "reach 90 % of the best throughput of this kernel? (the fewest of 4, 8, 12, 16, 20, 24, 32, 40, "
+            "48 and 64)"
         ),
         unit="warps",
         figures=answers.load_warps,
@@ -238,7 +239,8 @@ LESSONS = (
         ),
         ask=(
             "Now each thread has 4 loads of 16 bytes in flight. How many warps per SM reach the same "
-            "throughput, 90 % of the best that loads of 4 bytes reached?"
+            "throughput, 90 % of the best that loads of 4 bytes reached? (the fewest of 4, 8, 12, 16, 20, "
+            "24, 32, 40, 48 and 64)"
         ),
         unit="warps",
         figures=answers.wide_warps,
@@ -255,7 +257,7 @@ LESSONS = (
                 "You counted warps. What has to be in flight is bytes, and each thread has sixteen times "
                 "as many."),
         ),
-        attempt="occbench explain DIR latency_hiding,pointer_chase",
+        attempt="occbench explain DIR latency_hiding",
         chart=Chart("latency_hiding", "in_flight_bytes", "GB/s", ("^read-f32-(4B-ilp1|16B-ilp4)$",)),
         cases=r"latency_hiding\..*read-f32-(4B-ilp1|16B-ilp4)\..*",
     ),

@@ -54,13 +54,16 @@ print("measured on this GPU" if has_gpu else f"no GPU here: {device} predicts in
 
 def check(lesson, answer):
     \"\"\"Checks one answer; '' only asks. Answers are kept in answers.csv.\"\"\"
-    answers = {}
+    names, rows = ["lesson", "answer"], []
     if os.path.exists("answers.csv"):
         with open("answers.csv", newline="") as file:
-            answers = {row["lesson"]: row["answer"] for row in csv.DictReader(file)}
-    answers[lesson] = str(answer)
-    with open("answers.csv", "w", newline="") as file:
-        csv.writer(file).writerows([("lesson", "answer"), *answers.items()])
+            reader = csv.DictReader(file)
+            rows, names = list(reader), reader.fieldnames or names
+    if str(answer):  # of two rows of a lesson the last one counts
+        with open("answers.csv", "w", newline="") as file:
+            writer = csv.DictWriter(file, names)
+            writer.writeheader()
+            writer.writerows([*rows, {"lesson": lesson, "answer": answer}])
     words = ["occbench", "teach", "--device", device, "--check", "answers.csv", "--lesson", lesson]OPTION
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     print(done.stdout + done.stderr * (done.returncode > 1))
