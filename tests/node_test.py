@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 import unittest
+from pathlib import Path
 from unittest import mock
 
 from command import OCCBENCH, content, occbench, on_device, rows, validated, working_folder
@@ -91,7 +92,9 @@ class Node(unittest.TestCase):
             ]
             hidden = os.environ | {"CUDA_VISIBLE_DEVICES": "-1"}
             with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=hidden) as run:
-                time.sleep(0.5)
+                started = time.monotonic()  # each of the two has its handler once it has a file
+                while len(list(Path("n").glob("*/cases.csv"))) < 2 and time.monotonic() - started < 30:
+                    time.sleep(0.01)
                 run.send_signal(signal.SIGTERM)
                 out, _ = run.communicate(timeout=60)
             self.assertEqual(run.returncode, 128 + signal.SIGTERM, out)
