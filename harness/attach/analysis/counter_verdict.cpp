@@ -14,7 +14,7 @@ namespace {
 constexpr double at_limit = 0.6;   // from here on a unit is what the kernel waits for
 constexpr double near_idle = 0.4;  // all units below: it waits for latency
 constexpr double surely_at = 0.8;  // more warps cannot help
-constexpr std::uint64_t least_samples = 20;
+constexpr std::uint64_t least_samples = 10;  // 0.1 ms
 
 struct Unit {
   Quantity quantity{};

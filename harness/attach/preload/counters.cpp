@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -14,9 +15,10 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::uint32_t sample_ns = 5'000;
-constexpr std::chrono::microseconds window_time(2500);  // it holds less than most_samples
-constexpr std::chrono::milliseconds pause(60);
+// CUPTI takes 0.1 s to read a window of 600 samples, however long they are: longer ones see more of a program.
+constexpr std::uint32_t sample_ns = 10'000;
+constexpr std::chrono::microseconds window_time(5'000);  // it holds less than most_samples
+constexpr int shortest_pause_ms = 20, longest_pause_ms = 100;
 constexpr std::size_t most_windows = 16;  // that wait for records
 constexpr std::size_t most_runs = 1 << 17;
 
@@ -37,8 +39,15 @@ void Counters::begin(void* library, int device) {
   releasing = this;
   activity::release_at_end([] { releasing.load()->release(); });
   const std::lock_guard lock(ending_);
-  thread_.emplace([this] { sample(); }, pause);
+  thread_.emplace([this] { sample(); }, [this] { return pause(); });
   is_on_ = true;
+}
+
+/// In the thread: at random, since a program whose steps take as long as equal pauses would show the same
+/// kernels in every window.
+std::chrono::milliseconds Counters::pause() {
+  return std::chrono::milliseconds(
+      std::uniform_int_distribution(shortest_pause_ms, longest_pause_ms)(random_));
 }
 
 /// In the thread: one window. What it threw would end the program.

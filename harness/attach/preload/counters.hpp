@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ class Counters {
 
  private:
   static void release_at_exit();
+  std::chrono::milliseconds pause();
   void sample() noexcept;
   void write(const PmWindow& window);
 
@@ -58,7 +60,8 @@ class Counters {
 
   std::mutex ending_;  ///< guards the thread
   std::optional<Watchdog> thread_;
-  std::unique_ptr<PmSampler> sampler_;  ///< the thread's
+  std::minstd_rand random_;  ///< the thread's, as what follows
+  std::unique_ptr<PmSampler> sampler_;
   std::size_t windows_sampled_ = 0;
   bool has_failed_ = false;
 

@@ -6,8 +6,8 @@
 
 namespace occbench::attach {
 
-Watchdog::Watchdog(std::function<void()> look, std::chrono::milliseconds pause)
-    : look_(std::move(look)), pause_(pause) {
+Watchdog::Watchdog(std::function<void()> look, Pause pause)
+    : look_(std::move(look)), pause_(std::move(pause)) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -22,7 +22,7 @@ Watchdog::Watchdog(std::function<void()> look, std::chrono::milliseconds pause)
 
 void Watchdog::run() {
   std::unique_lock lock(mutex_);
-  while (!ends_.wait_for(lock, pause_, [this] { return has_ended_; })) {
+  while (!ends_.wait_for(lock, pause_(), [this] { return has_ended_; })) {
     lock.unlock();
     look_();
     lock.lock();

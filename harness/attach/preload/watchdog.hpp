@@ -12,10 +12,12 @@ namespace occbench::attach {
 
 class Watchdog {
  public:
+  using Pause = std::function<std::chrono::milliseconds()>;
+
   /// Calls `look` after each pause until the end. It takes no signal that is meant for the program. Throws
   /// std::system_error where no thread can be made.
-  explicit Watchdog(std::function<void()> look,
-                    std::chrono::milliseconds pause = std::chrono::milliseconds(500));
+  explicit Watchdog(
+      std::function<void()> look, Pause pause = [] { return std::chrono::milliseconds(500); });
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
   ~Watchdog() { end(); }
@@ -25,7 +27,7 @@ class Watchdog {
   void run();
 
   std::function<void()> look_;
-  std::chrono::milliseconds pause_;
+  Pause pause_;
   std::mutex mutex_;
   std::condition_variable ends_;
   bool has_ended_ = false;
