@@ -95,31 +95,53 @@ static_assert(cupti::hardware_busy == static_cast<int>(CUPTI_ERROR_HARDWARE_BUSY
                   static_cast<int>(CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL));
 #endif
 
-TEST(AttachCounters, ASampleIsOfTheRunThatItLiesInWhateverTheClocksError) {
-  constexpr std::uint64_t us = 1000;
+constexpr std::uint64_t us = 1000;
+
+/// Samples of 10 us up to 1 ms, at half of each peak but one's.
+std::vector<PmSample> made_up_samples() {
   std::vector<PmSample> samples;
   for (std::uint64_t at = 0; at < 1000 * us; at += 10 * us) {
     PmSample& s = samples.emplace_back(PmSample{.start_ns = at, .end_ns = at + 10 * us, .shares = {}});
     s.shares.fill(0.5);
     s.shares[tensor] = std::numeric_limits<double>::quiet_NaN();  // of another set
   }
+  return samples;
+}
+
+TEST(AttachCounters, BesideAnotherKernelOnlyTheMiddleOfARunIsSampled) {
   std::vector<std::pair<std::size_t, CounterSums>> sums;
-  add_samples(samples,
-              {{5 * us, 57 * us, 7},     // from 20, 30 and 40
-               {57 * us, 85 * us, 8},    // short of a whole sample and the error at both ends
+  add_samples(made_up_samples(),
+              {{5 * us, 57 * us, 7},   // from 0, 10, 20, 30 and 40
+               {57 * us, 85 * us, 8},  // short of a whole sample and the error at both ends
+               {85 * us, 134 * us, CountedRun::none},
                {130 * us, 200 * us, 9},  // from 140, 150, 160, 170 and 180
-               {205 * us, 225 * us, 7},  // none
-               {300 * us, 326 * us, 7},  // from 310
-               {990 * us, 2000 * us, 8}},
+               {205 * us, 225 * us, 7},  // from 210 and, with the next, 220
+               {230 * us, 256 * us, 7},  // from 230 and 240
+               {260 * us, 2000 * us, CountedRun::none}},
               sums);
   ASSERT_EQ(sums.size(), 2U);
   EXPECT_EQ(sums[0].first, 7U);
-  EXPECT_EQ(sums[0].second.samples, 4U);
+  EXPECT_EQ(sums[0].second.samples, 9U);
+  EXPECT_EQ(sums[0].second.ns[dram], (5 + 4 * 10 + 10 + 5 + 10 + 10) * us);
+  EXPECT_EQ(sums[0].second.share_ns[dram], 45 * us);
   EXPECT_EQ(sums[1].first, 9U);
   EXPECT_EQ(sums[1].second.samples, 5U);
   EXPECT_EQ(sums[1].second.ns[dram], 50 * us);
   EXPECT_EQ(sums[1].second.share_ns[dram], 25 * us);
   EXPECT_EQ(sums[1].second.ns[tensor], 0);
+}
+
+TEST(AttachCounters, ARunThatNothingIsNearCountsAsAWhole) {
+  std::vector<std::pair<std::size_t, CounterSums>> sums;
+  add_samples(made_up_samples(), {{104 * us, 107 * us, 7}, {333 * us, 357 * us, 8}, {357 * us, 360 * us, 8}},
+              sums);
+  ASSERT_EQ(sums.size(), 2U);
+  // All that the sample saw, and its neighbours within the error: the clocks may differ by that.
+  EXPECT_EQ(sums[0].second.samples, 1U);
+  EXPECT_EQ(sums[0].second.ns[dram], 3 * us);
+  EXPECT_EQ(sums[0].second.share_ns[dram], (5 + 5 + 5) * us);
+  EXPECT_EQ(sums[1].second.samples, 3U);
+  EXPECT_EQ(sums[1].second.ns[dram], 27 * us);
 }
 
 TEST(AttachCounters, AGraphsKernelsInARowAreOneRun) {

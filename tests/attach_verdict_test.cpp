@@ -115,7 +115,7 @@ TEST(AttachVerdict, CountersJudgeWhatNoArmCan) {
   EXPECT_EQ(judged(issue, 0.3),
             "latency: nothing over 40 %, issue slots at 30 %: more warps or blocks (one block per SM)");
   EXPECT_EQ(judged(l2, 0.5), "no single limit: L2 at 50 % (one block per SM)");
-  k.counted.samples = 5;
+  k.counted.us.fill(99);
   EXPECT_EQ(judge(k, h100()).finding, Finding::skipped);
 }
 

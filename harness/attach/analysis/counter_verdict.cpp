@@ -14,19 +14,20 @@ namespace {
 constexpr double at_limit = 0.6;   // from here on a unit is what the kernel waits for
 constexpr double near_idle = 0.4;  // all units below: it waits for latency
 constexpr double surely_at = 0.8;  // more warps cannot help
-constexpr std::uint64_t least_samples = 10;  // 0.1 ms
+constexpr double least_us = 100;   // of the kernel's runs
 
 struct Unit {
   Quantity quantity{};
   double share = 0;
 };
 
-/// The unit with the largest share of its peak; nullopt: too few samples.
+/// The unit with the largest share of its peak; nullopt: too little was sampled.
 std::optional<Unit> busiest(const Counted& counted) {
   std::optional<Unit> most;
-  if (counted.samples < least_samples) return most;
   for (const Quantity q : {dram, l2, l1, tensor, fp32, issue})
-    if (const auto share = counted.share(q); share && (!most || *share > most->share)) most = {q, *share};
+    if (const auto share = counted.share(q);
+        share && counted.us[q] >= least_us && (!most || *share > most->share))
+      most = {q, *share};
   return most;
 }
 

@@ -14,10 +14,12 @@
 
 namespace occbench::attach {
 
-/// A kernel's run on the device, which nothing overlapped; or those of one launch of a graph.
+/// A kernel's run on the device, or those of one launch of a graph.
 struct CountedRun {
+  static constexpr std::size_t none = SIZE_MAX;
+
   std::uint64_t start_ns = 0, end_ns = 0;
-  std::size_t signature = 0;
+  std::size_t signature = none;  ///< none: it is not counted, and what it does is no other's
 };
 
 /// Adds a run; `goes_on`: of the same launch of a graph as the last one, with nothing else between.
@@ -28,8 +30,8 @@ inline void add_run(std::vector<CountedRun>& runs, const CountedRun& run, bool g
     runs.push_back(run);
 }
 
-/// What samples say of one signature: their time, and per quantity the time that was sampled and the time
-/// weighted by its share of the peak.
+/// What samples say of one signature: per quantity the time of its runs that was sampled, and the samples' time
+/// weighted by their share of the peak.
 struct CounterSums {
   std::uint64_t samples = 0;
   std::array<double, quantity_count> ns{}, share_ns{};
@@ -44,20 +46,32 @@ inline CounterSums& sums_of(std::vector<std::pair<std::size_t, CounterSums>>& su
 /// us in 46 of 47 windows, and within this in all.
 constexpr std::uint64_t clock_error_ns = 6'000;
 
-/// Adds each sample that lies within a run whatever the clocks' error; both in the order of their times.
+/// Adds each sample to the signature whose runs alone it can have seen, whatever the clocks' error. Both in the
+/// order of their starts. So the runs of a kernel count as a whole, as a profiler has them, where nothing runs
+/// just before or after them; else only their middle.
 inline void add_samples(const std::vector<PmSample>& samples, const std::vector<CountedRun>& runs,
                         std::vector<std::pair<std::size_t, CounterSums>>& sums) {
   auto run = runs.begin();
+  std::vector<CountedRun> near;
   for (const PmSample& sample : samples) {
-    while (run != runs.end() && run->end_ns < sample.end_ns + clock_error_ns) ++run;
-    if (run == runs.end()) return;
-    if (sample.start_ns < run->start_ns + clock_error_ns) continue;
-    CounterSums& of = sums_of(sums, run->signature);
-    ++of.samples;
+    for (; run != runs.end() && run->start_ns < sample.end_ns + clock_error_ns; ++run) near.push_back(*run);
+    std::erase_if(near, [&](const CountedRun& r) { return r.end_ns + clock_error_ns <= sample.start_ns; });
+    if (near.empty()) continue;
+    const std::size_t signature = near.front().signature;
+    const auto is_another = [&](const CountedRun& r) { return r.signature != signature; };
+    if (signature == CountedRun::none || std::ranges::any_of(near, is_another)) continue;
+    CounterSums& of = sums_of(sums, signature);
+    double run_ns = 0;
+    for (const CountedRun& r : near) {
+      const std::uint64_t from = std::max(r.start_ns, sample.start_ns),
+                          to = std::min(r.end_ns, sample.end_ns);
+      if (from < to) run_ns += static_cast<double>(to - from);
+    }
+    if (run_ns > 0) ++of.samples;
     const auto ns = static_cast<double>(sample.end_ns - sample.start_ns);
     for (std::size_t q = 0; q < quantity_count; ++q) {
       if (!std::isfinite(sample.shares[q])) continue;
-      of.ns[q] += ns;
+      of.ns[q] += run_ns;
       of.share_ns[q] += ns * sample.shares[q];
     }
   }

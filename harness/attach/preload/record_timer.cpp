@@ -78,25 +78,30 @@ void RecordTimer::count_graph(const Ticket& t) {
   counted_graphs_[call] = t.counted_graph->number;
 }
 
+/// What overlaps with another kernel is nobody's.
+void RecordTimer::count(const Ran& r, std::size_t signature, bool goes_on) {
+  if (!counters_.has_begun() || static_cast<int>(r.device) != counters_.device()) return;
+  counters_.add({r.start_ns, r.end_ns, r.is_overlapped ? CountedRun::none : signature}, goes_on);
+}
+
 void RecordTimer::take(const std::vector<Ran>& records) {
   for (const Ran& r : records) {
     const bool goes_on = r.correlation == last_alone_;
     last_alone_ = r.is_overlapped ? 0 : r.correlation;
     if (const auto graph = counted_graphs_.find(r.correlation); graph != counted_graphs_.end()) {
-      if (!r.is_overlapped) counters_.add({r.start_ns, r.end_ns, graph->second}, goes_on);
+      count(r, graph->second, goes_on);
       continue;
     }
+    const auto found = r.graph_node != 0 ? awaited_.end() : awaited_.find(r.correlation);
+    const bool is_untouched = found != awaited_.end() && found->second.ticket.draw.arm == untouched;
+    count(r, is_untouched ? found->second.ticket.signature->number : CountedRun::none, false);
     if (r.graph_node != 0) continue;
     ++recorded_;
-    const auto found = awaited_.find(r.correlation);
     if (found == awaited_.end()) continue;
     ++matched_;
     Pending done = found->second;
     awaited_.erase(found);
     const Ticket& t = done.ticket;
-    if (counters_.has_begun() && t.draw.arm == untouched && !r.is_overlapped &&
-        t.context->device == counters_.device())
-      counters_.add({r.start_ns, r.end_ns, t.signature->number}, false);
     if (t.is_only_counted) continue;
     if (r.is_overlapped) done.ticket.flags |= overlapped;
     times_.add(done, r.time_us());

@@ -50,6 +50,7 @@ class RecordTimer {
   void choose();
   void poll(bool is_last);
   void take(const std::vector<Ran>& records);
+  void count(const Ran& ran, std::size_t signature, bool goes_on);
   /// CUPTI is lost: events time launches from here on.
   void change_to_events();
   /// There will be no record of the launch.
