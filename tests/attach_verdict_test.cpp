@@ -122,18 +122,30 @@ TEST(AttachVerdict, CountersJudgeWhatNoArmCan) {
 TEST(AttachVerdict, SaysWhereArmsAndCountersDisagree) {
   Kernel needs = made_up(40, many_blocks, latency), saturated = made_up(32, many_blocks, flat);
   needs.counted = counted(dram, 0.92);
-  EXPECT_EQ(judge(needs, h100()).finding, Finding::needs_occupancy);
-  EXPECT_EQ(judge(needs, h100()).why, "but counters have DRAM at 92 %");
+  const Verdict bound = judge(needs, h100());
+  EXPECT_EQ(bound.finding, Finding::needs_occupancy);
+  EXPECT_EQ(bound.why, "but counters have DRAM at 92 %: at most 8 % to gain");
+  EXPECT_EQ(bound.has_agreement, false);
+  EXPECT_NEAR(bound.gain->value, 0.08, 1e-9);
   saturated.counted = counted(dram, 0.2);
   EXPECT_EQ(judge(saturated, h100()).why, "but counters have nothing over 40 %, DRAM at 20 %");
+  EXPECT_EQ(judge(saturated, h100()).has_agreement, false);
   needs.counted = counted(dram, 0.2);
   saturated.counted = counted(dram, 0.92);
   EXPECT_EQ(judge(needs, h100()).why + judge(saturated, h100()).why, "");
   EXPECT_EQ(judge(needs, h100()).has_agreement, true);
-  needs.counted = counted(dram, 0.92);
-  EXPECT_EQ(judge(needs, h100()).has_agreement, false);
+  EXPECT_EQ(judge(saturated, h100()).has_agreement, true);
   needs.counted = {};
   EXPECT_EQ(judge(needs, h100()).has_agreement, std::nullopt);
+}
+
+TEST(AttachVerdict, ABusyUnitNeedsTheWarpsThatItHas) {
+  Kernel full = made_up(32, many_blocks, latency);  // at 100 % occupancy: no step adds a block
+  full.counted = counted(dram, 0.84);
+  const Verdict v = judge(full, h100());
+  EXPECT_EQ(v.finding, Finding::needs_occupancy);
+  EXPECT_EQ(v.why, "DRAM at 84 %");
+  EXPECT_EQ(v.has_agreement, std::nullopt);
 }
 
 TEST(AttachVerdict, ReadsTheWordsOfSchema6) {

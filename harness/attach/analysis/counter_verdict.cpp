@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/attach/analysis/counter_verdict.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -13,7 +14,6 @@ namespace {
 // Of a peak.
 constexpr double at_limit = 0.6;   // from here on a unit is what the kernel waits for
 constexpr double near_idle = 0.4;  // all units below: it waits for latency
-constexpr double surely_at = 0.8;  // more warps cannot help
 constexpr double least_us = 100;   // of the kernel's runs
 
 struct Unit {
@@ -53,14 +53,26 @@ void judge_by_counters(const Unit& most, Verdict& v) {
   }
 }
 
-/// Where arms and counters cannot both be right.
-std::string contradiction(const Verdict& v, const Unit& most) {
+/// A kernel that needs its warps: its busiest unit bounds what more of them gain. nullopt: no step adds any.
+std::optional<bool> bound_gain(const Unit& most, Verdict& v) {
+  const std::string before = v.why.empty() ? "" : v.why + "; ";
+  if (most.share >= at_limit) v.why = before + text_of(most);
+  if (!v.gain) return std::nullopt;
+  const double left = std::max(0.0, 1 - most.share);
+  if (v.gain->low <= left) return true;
+  v.gain = Change{.value = left, .low = left, .high = left};
+  char most_left[40];
+  std::snprintf(most_left, sizeof most_left, ": at most %.0f %% to gain", 100 * left);
+  v.why = before + "but counters have " + text_of(most) + most_left;
+  return false;
+}
+
+/// A kernel that half of its warps serve as well: something else is busy.
+std::optional<bool> explain_saturation(const Unit& most, Verdict& v) {
   constexpr double half = 0.5;
-  if (v.finding == Finding::needs_occupancy && most.share >= surely_at)
-    return "but counters have " + text_of(most);
-  if (v.finding == Finding::saturated && v.saturated_to.value_or(1) <= half && most.share < near_idle)
-    return "but counters have nothing over 40 %, " + text_of(most);
-  return "";
+  if (v.saturated_to.value_or(1) > half || most.share >= near_idle) return true;
+  v.why += (v.why.empty() ? "" : "; ") + std::string("but counters have nothing over 40 %, ") + text_of(most);
+  return false;
 }
 
 }  // namespace
@@ -69,9 +81,8 @@ void add_counters(const Counted& counted, Verdict& v) {
   const auto most = busiest(counted);
   if (!most) return;
   if (!is_judged(v.finding)) return judge_by_counters(*most, v);
-  const std::string but = contradiction(v, *most);
-  v.has_agreement = but.empty();
-  if (!but.empty()) v.why += (v.why.empty() ? "" : "; ") + but;
+  if (v.finding == Finding::needs_occupancy) v.has_agreement = bound_gain(*most, v);
+  if (v.finding == Finding::saturated) v.has_agreement = explain_saturation(*most, v);
 }
 
 }  // namespace occbench::attach
