@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,25 @@ def test_one_line_that_steers_no_terminal(capsys: pytest.CaptureFixture[str]) ->
 )
 def test_what_steers_a_terminal_is_spelled(text: str, shown: str) -> None:
     assert lines.printable(text) == shown
+
+
+@pytest.mark.parametrize("columns", [30, 41, 80])
+def test_chinese_is_broken_at_the_terminals_width(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sign takes two columns; no line begins with a comma, and numbers, words and percents stay whole."""
+    text = (
+        "\u5bc4\u5b58\u5668\u4ece 64 \u4e2a\u589e\u52a0\u5230 65 \u4e2a\uff0c\u52a0\u8f7d\u7684"
+        "\u541e\u5410\u91cf\u4e0b\u964d 22 %\uff0cFMA \u94fe\u4e0b\u964d 0 %\u3002\u201cabc\u201d"
+        "\u4e0d\u662f\u6570\u5b57\uff08sharedMemPerBlock\uff09\u3002" * 3
+    )
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((columns, 24)))
+    monkeypatch.setattr("sys.stdout.fileno", lambda: 1, raising=False)
+    broken = lines.for_terminal(text, sys.stdout).split("\n")
+    assert len(broken) > 1 and "".join("".join(broken).split()) == "".join(text.split())
+    for line in broken:
+        assert sum(2 if unicodedata.east_asian_width(sign) in "WFA" else 1 for sign in line) <= columns
+        assert line[0] not in "\uff0c\u3002\uff09\u201d%" and line[-1] not in "\uff08\u201c"
+    assert all("\n".join(broken).count(word) == text.count(word) for word in ("22 %", "sharedMemPerBlock"))
 
 
 @pytest.mark.parametrize(

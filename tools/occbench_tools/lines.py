@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 import sys
@@ -18,6 +19,15 @@ from typing import BinaryIO, TextIO
 from occbench_tools.escape import printable
 
 DEVICES = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))  # a path there is meant as such
+# Of Chinese text, what stays on a line: blanks, or a wide sign or a word with the punctuation around it.
+WIDE = r"\u2e80-\u9fff\uff00-\uffef"
+OPENING, CLOSING = (
+    r"\u2018\u201c\u300a\uff08",
+    r"\u2019\u201d\u3001\u3002\u300b\uff01\uff09\uff0c\uff1a\uff1b\uff1f",
+)
+PIECE = re.compile(
+    rf"\s+|[{OPENING}]*(?:\d[\d.,]* %|[^\s{WIDE}{OPENING}{CLOSING}]+|[^\s{OPENING}{CLOSING}])?[{CLOSING}]*"
+)
 
 
 def complain(program: str, words: object) -> None:
@@ -32,15 +42,29 @@ def say(*lines: object) -> None:
 
 
 def for_terminal(line: str, stream: TextIO | None = None) -> str:
-    """The line as a stream, else stderr, takes it: broken between words where that is a terminal.
-
-    The terminal breaks Chinese itself, which has no blanks between words and takes two columns a sign.
-    """
+    """The line as a stream, else stderr, takes it: broken between words where that is a terminal."""
     stream = stream or sys.stderr
-    if not stream.isatty() or any(unicodedata.east_asian_width(sign) == "W" for sign in line):
+    if not stream.isatty():
         return line
     columns = os.get_terminal_size(stream.fileno()).columns or 80
+    if any(unicodedata.east_asian_width(sign) == "W" for sign in line):
+        return "\n".join(broken_as_chinese(line, columns))
     return textwrap.fill(line, columns, break_long_words=False, break_on_hyphens=False)
+
+
+def width_of(text: str) -> int:
+    """The columns of Chinese text; a sign of ambiguous width, such as a quote, may take two."""
+    return sum(2 if unicodedata.east_asian_width(sign) in "WFA" else 1 for sign in text)
+
+
+def broken_as_chinese(line: str, columns: int) -> list[str]:
+    """Lines of at most so many columns: broken at blanks and between wide signs, which have no blanks."""
+    lines = [""]
+    for piece in PIECE.findall(line):
+        if lines[-1].strip() and width_of(f"{lines[-1]}{piece}".rstrip()) > columns:
+            lines.append("")
+        lines[-1] += piece if lines[-1] or len(lines) == 1 else piece.lstrip()
+    return [each.rstrip() for each in lines]
 
 
 def reason(where: object, error: Exception) -> str:
