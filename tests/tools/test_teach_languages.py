@@ -18,7 +18,8 @@ pytest.importorskip("pandas")
 
 from occbench_tools.teach import languages, sheet
 from occbench_tools.teach.calculator import Calculator
-from occbench_tools.teach.lessons import LESSONS, Lesson
+from occbench_tools.teach.lesson import Lesson
+from occbench_tools.teach.lessons import LESSONS
 from pages import H200, teach_main
 
 FIGURE = re.compile(r"\{\w+\}|\d+(?:[.,]\d+)*")

@@ -24,7 +24,8 @@ from occbench_tools.lines import reason, say, write_whole
 from occbench_tools.teach.answers import Figures
 from occbench_tools.teach.figures import Desk, Skipped, holds
 from occbench_tools.teach.languages import ENGLISH, Language
-from occbench_tools.teach.lessons import LESSONS, Lesson
+from occbench_tools.teach.lesson import Lesson
+from occbench_tools.teach.lessons import LESSONS
 from occbench_tools.untrusted_files import read_untrusted
 
 COLUMNS = (

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The languages of the lab: its lessons, the words around them, and its units, over the same figures.
 
-English is in lessons.py and here. Another language is lessons.LANGUAGE.toml: texts alone, by the same names.
+English is in lessons_*.py and here. Another language is lessons.LANGUAGE.toml: texts alone, by the same names.
 Ids, verdicts and units in files of answers are English in every language: a class's files fit together.
 """
 
@@ -12,7 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from occbench_tools.teach.lessons import LESSONS, Lesson
+from occbench_tools.teach.lesson import Lesson
+from occbench_tools.teach.lessons import LESSONS
 
 LANGUAGES = ("en", "zh")
 

@@ -11,7 +11,8 @@ from occbench_tools.report.page import render
 from occbench_tools.teach.calculator import Answer, Calculator
 from occbench_tools.teach.figures import Desk, Skipped, holds
 from occbench_tools.teach.lab import attempt, figures_at, question
-from occbench_tools.teach.lessons import LESSONS, Lesson
+from occbench_tools.teach.lesson import Lesson
+from occbench_tools.teach.lessons import LESSONS
 
 BOOK = "a100"  # the device of the text's examples
 TITLE = "Occupancy by the book, and as measured"

@@ -17,7 +17,7 @@ from occbench_tools.lines import reason, write_whole
 from occbench_tools.teach.figures import Desk, Skipped
 from occbench_tools.teach.lab import question
 from occbench_tools.teach.languages import ENGLISH, Language
-from occbench_tools.teach.lessons import Lesson
+from occbench_tools.teach.lesson import Lesson
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PRINT = ("--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-pdf-header-footer")

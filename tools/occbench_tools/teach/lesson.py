@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a lesson of the lab is: a question, its answer's figures, and explanations over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from occbench_tools.teach.answers import Figures
+from occbench_tools.teach.calculator import Footprint
+from occbench_tools.teach.figures import Desk
+
+
+class Chart(NamedTuple):
+    """The picture of a lesson: an experiment, axes, and patterns of the lines that it shows."""
+
+    experiment: str
+    x: str
+    y: str
+    show: tuple[str, ...]
+
+
+class Lesson(NamedTuple):
+    """ask, explain and the texts of mistakes are templates over `figures`, whose 'answer' is the answer.
+
+    explain: (condition, text) pairs. mistakes: (a figure, what one overlooks who answers with it).
+    attempt: a command that shows it. precision: what the question rounds to; half of it is allowed on each
+    side of the run's interval. choices: of a question without a number, counted from 1. cases: a regular
+    expression of the case ids that its run needs. footprints: of the page's table.
+    """
+
+    id: str
+    title: str
+    source: str
+    claim: str
+    ask: str
+    unit: str
+    figures: Callable[[Desk], Figures]
+    explain: tuple[tuple[str, str], ...]
+    attempt: str
+    chart: Chart
+    precision: float = 0
+    choices: tuple[str, ...] = ()
+    mistakes: tuple[tuple[str, str], ...] = ()
+    cases: str = ""
+    footprints: tuple[Footprint, ...] = ()
