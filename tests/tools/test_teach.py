@@ -75,6 +75,26 @@ def test_every_lesson_is_answered_by_the_committed_run(desk: Desk) -> None:
     assert measured["fma-warps"] == 16 and measured["wide-loads"] < measured["load-warps"]
 
 
+def test_questions_name_what_their_answers_depend_on(desk: Desk) -> None:
+    """Of the run, and on a sheet of a smaller GPU, which has none."""
+    lessons = {lesson.id: lesson for lesson in LESSONS}
+    small = Desk(desk.calculator, "t4", "T4")
+    for at, warps, tried in (
+        (desk, 64, "4, 8, 12, 16, 20, 24, 32, 40, 48, 64)"),
+        (small, 32, "4, 8, 12, 16, 20, 24, 32)"),
+    ):
+        assert f"holds all {warps} warps" in question(at, lessons["barriers"])
+        for name in ("fma-warps", "load-warps", "wide-loads"):
+            assert question(at, lessons[name]).endswith(f"(the fewest of {tried}")
+
+
+def test_register_files_and_best_occupancies_are_introduced() -> None:
+    said = {lesson.id: lesson.explain[0][1] for lesson in LESSONS}
+    for name in ("register-units", "no-launch"):
+        assert said[name].index("are four files") < said[name].index("Each file holds")
+    assert "It runs fastest at {part} occupancy, tiles of 16 x 16 at {full}" in said["tiles"]
+
+
 @pytest.mark.parametrize(
     ("answer", "number"),
     [
@@ -324,6 +344,11 @@ def test_no_finding_speaks_of_a_change_that_is_none(calculator: Calculator, tmp_
         ("one-lane", dict(answer=1.9, sixteen=1.2), "does not matter", "1.2 times with sixteen"),
         ("cliff-cost", dict(answer=1, fma=30), "enough is in flight", "a chain of FMAs 30 %"),
         ("cliff-cost", dict(answer=20, fma=-0.3), "-0 %", "FMAs loses 0 %"),
+        ("cliff-cost", dict(answer=5.2, fma=0), "cliff is real", "a step rather than a cliff"),
+        ("cliff-cost", dict(answer=-20, fma=0), "enough is in flight", "loads lose -20 %"),
+        ("fma-warps", dict(answer=8, dip=12, dip_share=75), "is not needed", "12 warps reach 75 %"),
+        ("fma-warps", dict(answer=8, dip_share=100), "slower", "Full occupancy is not needed"),
+        ("load-warps", dict(answer=16), "needs many warps", "Even so 16 of 64 warps"),
     ],
 )
 def test_no_sentence_holds_of_rows_that_it_was_not_written_for(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pandas as pd
 
 from occbench_tools.teach.calculator import Footprint
-from occbench_tools.teach.figures import Desk, Figure, Skipped, cell, chosen, loss, ratio
+from occbench_tools.teach.figures import Desk, Figure, Skipped, cell, chosen, listed, loss, ratio
 
 Figures = dict[str, Figure]
 KIB = 1024
@@ -28,14 +28,17 @@ def one_more_block(desk: Desk) -> Figures:
     )
 
 
+def all_warps(desk: Desk) -> Figures:
+    return dict(warps=warp_slots(desk))
+
+
 def barriers(desk: Desk) -> Figures:
-    rows = desk.rows("barriers", variant="sync-fma1")
-    pairs = rows[rows["block_size"].isin((64, 512))].groupby("warps_per_sm")["block_size"].nunique()
-    both = pairs[pairs == 2]
-    if both.empty:
-        raise Skipped("the run has no barriers in blocks of 64 and of 512 at the same number of warps")
-    rows = rows[rows["warps_per_sm"] == both.index.max()]
-    small, large = (rows[rows["block_size"] == size].iloc[0] for size in (64, 512))
+    small, large = (
+        desk.rows(
+            "barriers", variant="sync-fma1", block_size=size, warps_per_sm=int(warp_slots(desk).value)
+        ).iloc[0]
+        for size in (64, 512)
+    )
     times = ratio(large, small, "throughput")  # of work done, so of the time that small blocks take
     return dict(
         answer=chosen(1 if times.low > 1.05 else 2 if times.high < 1 / 1.05 else 3),
@@ -92,7 +95,25 @@ def least_warps(rows: pd.DataFrame, best: pd.Series) -> Figures:
         before=cell(before, "warps_per_sm"),
         share_before=share_before,
         most=cell(rows.iloc[-1], "warps_per_sm"),
+        half=chosen(rows["warps_per_sm"].max() / 2),
     )
+
+
+def slowest_above(rows: pd.DataFrame, best: pd.Series, warps: Figure) -> Figures:
+    """Of more warps than these, those that are slowest; themselves if there are no more."""
+    rows = rows[rows["warps_per_sm"] > warps.value]
+    slowest = rows.loc[rows["throughput"].idxmin()] if len(rows) else best
+    return dict(dip=cell(slowest, "warps_per_sm"), dip_share=ratio(slowest, best, "throughput", "{:.0f} %"))
+
+
+TRIED = (4, 8, 12, 16, 20, 24, 32, 40, 48, 64)  # warps per SM, by preset standard
+
+
+def tried(desk: Desk, variant: str) -> Figures:
+    """The numbers of warps in the run; without a run those that it would have."""
+    if desk.run:
+        return dict(tried=listed(sorted(set(desk.rows("latency_hiding", variant=variant)["warps_per_sm"]))))
+    return dict(tried=listed(warps for warps in TRIED if warps <= warp_slots(desk).value))
 
 
 def best_of(rows: pd.DataFrame) -> pd.Series:
@@ -101,7 +122,13 @@ def best_of(rows: pd.DataFrame) -> pd.Series:
 
 def fma_warps(desk: Desk) -> Figures:
     rows = desk.rows("latency_hiding", variant="two-operand-ilp1")
-    return least_warps(rows, best_of(rows)) | dict(best=cell(best_of(rows), "throughput", "{:.1f} TFLOP/s"))
+    best = best_of(rows)
+    figures = least_warps(rows, best)
+    return (
+        figures
+        | slowest_above(rows, best, figures["answer"])
+        | dict(best=cell(best, "throughput", "{:.1f} TFLOP/s"))
+    )
 
 
 def load_warps(desk: Desk) -> Figures:
@@ -195,13 +222,16 @@ def misplaced(desk: Desk) -> tuple[Footprint, bool]:
     return foot, False
 
 
+def of_misplaced(desk: Desk) -> Figures:
+    foot, _ = misplaced(desk)
+    return dict(threads=chosen(foot.threads), registers=chosen(foot.registers))
+
+
 def register_units(desk: Desk) -> Figures:
     foot, _ = misplaced(desk)
     return dict(
         answer=desk.calc(foot, "occupancy", PERCENT),
         divided=desk.calc(foot, "occupancy_textbook", PERCENT),
-        threads=chosen(foot.threads),
-        registers=chosen(foot.registers),
         warps=desk.calc(foot, "warps_per_sm"),
         room=desk.calc(foot, "allocated_registers_per_block"),
         asked=chosen(foot.threads * foot.registers),
@@ -226,20 +256,27 @@ def shared_per_sm(desk: Desk) -> Figures:
     return dict(answer=chosen(total, "{:.0f}"), block=chosen(48))
 
 
-def shared_memory(desk: Desk) -> Figures:
+def reserved(desk: Desk) -> Footprint:
+    """A footprint of shared memory whose blocks plain division gets wrong, if there is one."""
     for kib in (32, *range(8, 49)):
         foot = Footprint(256, 32, kib * KIB)
         if (said := desk.ask(foot))["occupancy"] != said["occupancy_textbook"] and said["blocks_per_sm"]:
-            break
-    else:
-        foot = Footprint(256, 32, 32 * KIB)
+            return foot
+    return Footprint(256, 32, 32 * KIB)
+
+
+def of_reserved(desk: Desk) -> Figures:
+    return dict(kib=chosen(reserved(desk).smem / KIB))
+
+
+def shared_memory(desk: Desk) -> Figures:
+    foot = reserved(desk)
     own = desk.calc(foot, "allocated_smem_per_block_bytes", "{:.0f} KiB")
     divided = (
         desk.ask(foot)["occupancy_textbook"] / desk.ask(foot)["occupancy"] * desk.ask(foot)["blocks_per_sm"]
     )
     return dict(
         answer=desk.calc(foot, "blocks_per_sm"),
-        kib=chosen(foot.smem / KIB),
         taken=own,
         divided=chosen(round(divided)),
         occupancy=desk.calc(foot, "occupancy", PERCENT),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -56,6 +57,12 @@ class Figure:
 def chosen(value: float, spec: str = "{:,.0f}") -> Figure:
     """A figure that the lesson sets: a block size, a threshold."""
     return Figure(value, value, value, spec)
+
+
+def listed(values: Iterable[float]) -> Figure:
+    """'4, 8, 12', as one figure: the last of them."""
+    words = [f"{value:.0f}" for value in values]
+    return chosen(float(words[-1]), ", ".join(words))
 
 
 SCALES = {"GB/s": 1e-9, "TFLOP/s": 1e-12, "KiB": 1 / 1024, "%": 100.0}

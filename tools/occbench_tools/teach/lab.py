@@ -85,16 +85,14 @@ def number_of(answer: str, language: Language = ENGLISH, unit: str = "choice") -
 def figures_at(desk: Desk, lesson: Lesson) -> Figures:
     """The lesson's figures on this GPU. Raises Skipped, also of a run whose rows lack what it needs."""
     try:
-        return lesson.figures(desk)
+        return lesson.given(desk) | lesson.figures(desk)
     except (KeyError, ValueError, IndexError, ZeroDivisionError) as error:
         raise Skipped(f"the run cannot answer it: {error}") from error
 
 
 def question(desk: Desk, lesson: Lesson) -> str:
-    """What it asks; figures of the footprint that was chosen for this GPU come from calc alone."""
-    if "{" not in lesson.ask:
-        return lesson.ask
-    return lesson.ask.format(**figures_at(desk, lesson))
+    """What it asks on this GPU. Raises Skipped."""
+    return lesson.ask.format(**lesson.given(desk))
 
 
 def check(desk: Desk, lesson: Lesson, answer: str) -> Checked:

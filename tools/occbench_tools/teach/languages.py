@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The languages of the lab: its lessons, the words around them, and its units, over the same figures.
 
-English is in lessons_*.py and here. Another language is lessons.LANGUAGE.toml: texts alone, by the same names.
+English is in lessons_*.py and here. Another language is lessons.LANGUAGE.toml: texts by the same names.
 Ids, verdicts and units in files of answers are English in every language: a class's files fit together.
 """
 

@@ -20,10 +20,16 @@ class Chart(NamedTuple):
     show: tuple[str, ...]
 
 
-class Lesson(NamedTuple):
-    """ask, explain and the texts of mistakes are templates over `figures`, whose 'answer' is the answer.
+def no_figures(_: Desk) -> Figures:
+    """Of a question without figures of the GPU."""
+    return {}
 
-    explain: (condition, text) pairs. mistakes: (a figure, what one overlooks who answers with it).
+
+class Lesson(NamedTuple):
+    """ask is a template over `given`; explain and mistakes also over `figures`, with 'answer'.
+
+    given: can be had without a run. explain: (condition, text) pairs. mistakes: (a figure, what one
+    overlooks who answers with it).
     attempt: a command that shows it. precision: what the question rounds to; half of it is allowed on each
     side of the run's interval. choices: of a question without a number, counted from 1. cases: a regular
     expression of the case ids that its run needs. footprints: of the page's table.
@@ -40,6 +46,7 @@ class Lesson(NamedTuple):
     attempt: str
     chart: Chart
     precision: float = 0
+    given: Callable[[Desk], Figures] = no_figures
     choices: tuple[str, ...] = ()
     mistakes: tuple[tuple[str, str], ...] = ()
     cases: str = ""

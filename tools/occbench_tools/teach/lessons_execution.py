@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from occbench_tools.teach import answers
 from occbench_tools.teach.calculator import Footprint
 from occbench_tools.teach.lesson import Chart, Lesson
@@ -48,12 +50,13 @@ EXECUTION = (
             "__syncthreads() holds every thread of a block until the last one has arrived."
         ),
         ask=(
-            "An SM holds the same number of warps, once in blocks of 64 threads and once in blocks of "
+            "An SM holds all {warps} warps that it can, once in blocks of 64 threads and once in blocks of "
             "512. Each thread alternates one FMA and one __syncthreads(). Which takes longer for the same "
             "work? 1: blocks of 64. 2: blocks of 512. 3: the same within 5 %."
         ),
         choices=("blocks of 64", "blocks of 512", "the same within 5 %"),
         unit="choice",
+        given=answers.all_warps,
         figures=answers.barriers,
         explain=(
             ("answer = 1",
@@ -141,15 +144,21 @@ EXECUTION = (
         ),
         ask=(
             "Each thread runs one chain of dependent FMAs. How many warps per SM reach 90 % of the best "
-            "throughput? (the fewest of 4, 8, 12, 16, 20, 24, 32, 40, 48 and 64)"
+            "throughput? (the fewest of {tried})"
         ),
         unit="warps",
+        given=partial(answers.tried, variant="two-operand-ilp1"),
         figures=answers.fma_warps,
         explain=(
+            ("answer < most and dip_share < 90",
+                "{answer} warps reach {share} of {best}; the SM holds {most}. An FMA waits only few "
+                "cycles for the one before, so few warps keep the SM's four schedulers busy. More can be "
+                "slower: {dip} warps reach {dip_share}. A scheduler serves its oldest warps first; those "
+                "left over run last, too few to fill the gaps."),
             ("answer < most",
                 "{answer} warps reach {share} of {best}; the SM holds {most}. An FMA waits only few "
-                "cycles for the one before, so few warps fill each scheduler's gap. Full occupancy is not"
-                " needed."),
+                "cycles for the one before, so few warps keep the SM's four schedulers busy. Full "
+                "occupancy is not needed."),
             ("", "It takes all {answer} warps to reach {share} of {best}."),
         ),
         mistakes=(
@@ -168,12 +177,16 @@ EXECUTION = (
         claim="While a warp waits for memory, the SM runs others: latency tolerance.",
         ask=(
             "Each thread reads 4 bytes from DRAM at a time and waits for them. How many warps per SM "
-            "reach 90 % of the best throughput of this kernel? (the fewest of 4, 8, 12, 16, 20, 24, 32, 40, "
-            "48 and 64)"
+            "reach 90 % of the best throughput of this kernel? (the fewest of {tried})"
         ),
         unit="warps",
+        given=partial(answers.tried, variant="read-f32-4B-ilp1"),
         figures=answers.load_warps,
         explain=(
+            ("share_before < 90 and answer < half",
+                "{answer} warps reach {share} of {best}; {before} only {share_before}. A load waits "
+                "hundreds of cycles. Even so {answer} of {most} warps ask for most of what the DRAM "
+                "delivers to an SM."),
             ("share_before < 90",
                 "{answer} warps reach {share} of {best}; {before} only {share_before}. A load waits "
                 "hundreds of cycles, and a warp has one of 128 bytes in flight: this kernel needs many "
@@ -194,16 +207,16 @@ EXECUTION = (
         ),
         ask=(
             "Now each thread has 4 loads of 16 bytes in flight. How many warps per SM reach the same "
-            "throughput, 90 % of the best that loads of 4 bytes reached? (the fewest of 4, 8, 12, 16, 20, "
-            "24, 32, 40, 48 and 64)"
+            "throughput, 90 % of the best that loads of 4 bytes reached? (the fewest of {tried})"
         ),
         unit="warps",
+        given=partial(answers.tried, variant="read-f32-16B-ilp4"),
         figures=answers.wide_warps,
         explain=(
             ("answer < narrow",
                 "{answer} warps reach {share} of {best}, where loads of 4 bytes take {narrow}. What "
-                "counts is bytes in flight: each thread has sixteen times as many. Its best is "
-                "{wide_best}."),
+                "counts is bytes in flight: each thread has sixteen times as many. The best of the wide "
+                "loads is {wide_best}."),
             ("",
                 "{answer} warps reach {share} of {best}, as many as with loads of 4 bytes."),
         ),

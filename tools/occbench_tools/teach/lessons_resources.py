@@ -87,11 +87,15 @@ RESOURCES = (
         precision=5,
         figures=answers.cost_of_cliff,
         explain=(
-            ("answer > 3 and fma < 3",
+            ("answer >= 10 and fma > -3 and fma < 3",
                 "From {last} to {over} registers loads lose {answer}; a chain of FMAs loses {fma}. "
                 "Occupancy went from {occupancy} to {lower}. The cliff is real for a kernel that needs "
                 "warps to hide latency, and flat for one that does not."),
-            ("answer < 3 and fma < 3",
+            ("answer > 3 and fma > -3 and fma < 3",
+                "From {last} to {over} registers loads lose {answer}; a chain of FMAs loses {fma}. "
+                "Occupancy went from {occupancy} to {lower}, but most of what loads need is in flight all "
+                "the same: a step rather than a cliff."),
+            ("answer > -3 and answer < 3 and fma > -3 and fma < 3",
                 "From {last} to {over} registers the throughput of loads changes by {answer} only, that "
                 "of FMAs by {fma}: enough is in flight at {lower} occupancy too. A cliff of occupancy is "
                 "not always one of speed."),
@@ -122,18 +126,19 @@ RESOURCES = (
         ),
         unit="percent",
         precision=0.5,
+        given=answers.of_misplaced,
         figures=answers.register_units,
         explain=(
             ("answer < divided",
                 "{answer}; plain division gives {divided}. Registers are given to warps in units of 256: "
-                "a block takes {room}, not {asked}. Each of the four register files of an SM holds whole "
-                "warps only, so {warps} warps fit."),
+                "a block takes {room}, not {asked}. The 65,536 registers are four files, one for each "
+                "scheduler of the SM. Each file holds whole warps only, so {warps} warps fit."),
             ("", "{answer}, and plain division gives {divided}."),
         ),
         mistakes=(
             ("divided",
-                "You divided. Registers are given out in units of 256 per warp, and each of four register"
-                " files holds whole warps only."),
+                "You divided. Registers are given out in units of 256 per warp, and a warp is never split "
+                "over two register files."),
         ),
         attempt="occbench calc --device {device} --block-size {threads} --registers {registers}",
         chart=Chart("registers", "registers_per_thread", "GB/s", ("^load, maxnreg, blocks of (256|512)$",)),
@@ -152,15 +157,15 @@ RESOURCES = (
         figures=answers.no_launch,
         explain=(
             ("answer = 0",
-                "None: the launch fails, though plain division promises {promised}. Each of the four "
-                "register files holds two warps of this size, eight in all, and 320 threads are ten "
-                "warps. With 256 threads {one} block fits."),
+                "None: the launch fails, though plain division promises {promised}. The 65,536 registers "
+                "are four files, one for each scheduler of the SM. Each file holds two warps of this size, "
+                "eight in all, and 320 threads are ten warps. With 256 threads {one} block fits."),
             ("", "{answer} on this GPU."),
         ),
         mistakes=(
             ("divided",
-                "You divided 65,536 by 64,000. The registers are four files, and each holds whole warps "
-                "only."),
+                "You divided 65,536 by 64,000. The registers are not one file: an SM has four, and each "
+                "holds whole warps only."),
         ),
         attempt="occbench calc --device {device} --block-size 320 --registers 200",
         chart=Chart("registers", "registers_per_thread", "GB/s", ("^load, maxnreg, blocks of 256$",)),
@@ -204,6 +209,7 @@ RESOURCES = (
             "fit on an SM of this GPU?"
         ),
         unit="blocks",
+        given=answers.of_reserved,
         figures=answers.shared_memory,
         explain=(
             ("answer < divided",
@@ -233,23 +239,24 @@ RESOURCES = (
             "threads, 8 bytes per thread: shared memory does not limit its occupancy."
         ),
         ask=(
-            "Which matrix product is faster? 1: tiles of 16 x 16, one result per thread. 2: 8 x 8 results"
-            " per thread in registers, which leave room for fewer warps. 3: the same within 5 %."
+            "Which matrix product is faster, each at the occupancy where it runs fastest? 1: tiles of "
+            "16 x 16, one result per thread. 2: 8 x 8 results per thread in registers, which leave room "
+            "for fewer warps. 3: the same within 5 %."
         ),
         choices=("tiles of 16 x 16", "8 x 8 results per thread", "the same within 5 %"),
         unit="choice",
         figures=answers.tiles,
         explain=(
             ("answer = 2 and part < full",
-                "The one with 8 x 8 results per thread: {times} times as fast, at {part} occupancy "
-                "against {full}. A value that it reads from shared memory serves eight results. What a "
-                "warp does counts before how many there are."),
+                "The one with 8 x 8 results per thread is {times} times as fast. It runs fastest at {part} "
+                "occupancy, tiles of 16 x 16 at {full}. A value that it reads from shared memory serves "
+                "eight results. What a warp does counts before how many there are."),
             ("answer = 2",
-                "The one with 8 x 8 results per thread: {times} times as fast, at {part} occupancy "
-                "against {full}."),
+                "The one with 8 x 8 results per thread is {times} times as fast. It runs fastest at {part} "
+                "occupancy, tiles of 16 x 16 at {full}."),
             ("",
-                "8 x 8 results per thread are {times} times as fast as tiles of 16 x 16, at {part} "
-                "occupancy against {full}."),
+                "8 x 8 results per thread are {times} times as fast as tiles of 16 x 16. They run fastest "
+                "at {part} occupancy, the tiles at {full}."),
         ),
         attempt="occbench explain DIR tiled_matmul",
         chart=Chart("tiled_matmul", "occupancy_theoretical", "TFLOP/s", ("^textbook", "^register")),
