@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+import shlex
 import subprocess
 import time
 from pathlib import Path
@@ -24,7 +25,16 @@ from occbench_tools.command import Refused
 from occbench_tools.report.payload import Run
 from occbench_tools.teach.calculator import Calculator
 from occbench_tools.teach.figures import Desk, Figure, holds
-from occbench_tools.teach.lab import Answers, check, figures_at, number_of, question, work_through
+from occbench_tools.teach.lab import (
+    Answers,
+    check,
+    command_lines,
+    figures_at,
+    most_of,
+    number_of,
+    question,
+    work_through,
+)
 from occbench_tools.teach.lessons import LESSONS
 from occbench_tools.teach.sheet import HELPERS
 from pages import H200, assert_quiet, document, opened, teach_main
@@ -110,6 +120,12 @@ def test_register_files_and_best_occupancies_are_introduced() -> None:
         ("33 \u4e2a\u5bc4\u5b58\u5668", 33),
         ("2\u500d", 2),
         ("\uff11\uff0e\uff15", 1.5),
+        ("\u7ea675", 75),
+        ("\u5927\u7ea6 75 %", 75),
+        ("about 12", 12),
+        ("\uff5e12", 12),
+        ("\u767e\u5206\u4e4b75", 75),
+        ("\u7ea6\u767e\u5206\u4e4b 7.5", 7.5),
     ],
 )
 def test_numbers_of_answers(answer: str, number: float) -> None:
@@ -125,12 +141,80 @@ def test_answers_that_are_no_number(answer: str) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "unit"),
-    [("8 %", "warps"), ("24 blocks", "warps"), ("50 warps", "percent"), ("228 MB", "KiB"), ("2 B", "blocks")],
+    [
+        ("8 %", "warps"),
+        ("24 blocks", "warps"),
+        ("50 warps", "percent"),
+        ("228 MB", "KiB"),
+        ("2 B", "blocks"),
+        ("8 \u4e2a\u7ebf\u7a0b\u5757", "warps"),
+    ],
 )
 def test_answers_in_another_unit(answer: str, unit: str) -> None:
     with pytest.raises(ValueError, match=f"another unit: the question asks for {unit}"):
         number_of(answer, unit=unit)
     assert number_of(answer.split()[0], unit=unit) == number_of(answer)
+
+
+IMPOSSIBLE = [
+    ("half-a-warp", "120 %", "at most 100 percent are possible here"),
+    ("half-a-warp", "-5", "is not negative"),
+    ("half-a-warp", "0.75", "did you mean 75 %\\? Type 75, or 0.75 % if"),
+    ("cliff-cost", "0.2", "did you mean 20 %"),
+    ("cliff-cost", "101", "at most 100 percent"),
+    ("fma-warps", "65", "at most 64 warps"),
+    ("no-launch", "33", "at most 32 blocks"),
+    ("no-launch", "1.5", "a whole number of blocks"),
+    ("register-cliff", "256", "at most 255 registers"),
+    ("one-more-block", "-1", "is not negative"),
+    ("tiles", "4", "is none of 1 to 3"),
+]
+
+
+@pytest.mark.parametrize(("lesson", "answer", "words"), IMPOSSIBLE)
+def test_impossible_answers_are_refused(lesson: str, answer: str, words: str, desk: Desk) -> None:
+    asked = next(each for each in LESSONS if each.id == lesson)
+    with pytest.raises(ValueError, match=words) as refused:
+        check(desk, asked, answer)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("lesson", "answer"),
+    [
+        ("half-a-warp", "0.75 %"),
+        ("half-a-warp", "0"),
+        ("cliff-cost", "-5"),
+        ("one-more-block", "0.5"),
+        ("fma-warps", "64"),
+        ("no-launch", "0"),
+        ("register-cliff", "255"),
+        ("shared-per-sm", "999"),
+    ],
+)
+def test_possible_answers_are_judged(lesson: str, answer: str, desk: Desk) -> None:
+    assert check(desk, next(each for each in LESSONS if each.id == lesson), answer).verdict in (
+        "right",
+        "wrong",
+    )
+
+
+def test_a_smaller_gpu_holds_fewer_warps(calculator: Calculator) -> None:
+    small = Desk(calculator, "t4", "T4")
+    assert [most_of(small, unit) for unit in ("warps", "blocks", "percent")] == [32, 16, 100]
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_commands_are_broken_so_that_a_shell_joins_them(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    command = "occbench calc --device cc7.5 --block-size 256 --registers 32 --dynamic-smem 32K 'a b'"
+    lines = command_lines("see: ", [*command.split()[:-2], "'a b'"])
+    assert len(lines) > 1 and max(map(len, lines)) <= columns
+    pasted = "printf '%s|' " + "\n".join(lines).removeprefix("see: ")
+    joined = subprocess.run(["sh", "-c", pasted], capture_output=True, text=True, check=True).stdout
+    assert joined.split("|")[:-1] == shlex.split(command)
 
 
 def test_a_long_answer_is_refused_at_once() -> None:
@@ -198,9 +282,12 @@ def test_driven_as_a_student_would(
         assert teach_main(calculator, *words) == 0
         return {row["lesson"]: row for row in csv.DictReader(io.StringIO(export.read_text()))}
 
-    wrong = checked({lesson.id: "999" if not lesson.choices else "abc" for lesson in LESSONS})
-    assert {row["verdict"] for row in wrong.values()} == {"wrong", "not answered"}
+    wrong = checked({lesson.id: "7" if not lesson.choices else "abc" for lesson in LESSONS})
+    assert {row["verdict"] for row in wrong.values() if row["unit"] != "choice"} == {"wrong"}
+    impossible = checked({lesson.id: "-1" for lesson in LESSONS if lesson.id != "cliff-cost"})
+    assert {row["verdict"] for row in impossible.values()} == {"not answered"}
     figures = {lesson.id: wrong[lesson.id]["low"] or "1" for lesson in LESSONS}
+    figures["cliff-cost"] += " %"  # of less than one percent, and no fraction
     right = checked(figures)
     assert all(row["verdict"] == "right" for row in right.values() if row["unit"] != "choice")
     (folder,) = Path("results/lab").iterdir()

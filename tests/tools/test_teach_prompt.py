@@ -70,6 +70,84 @@ def test_a_prompt_shows_earlier_answers_in_a_line_each(
     assert capsys.readouterr().out.count("your answer: 1") == len(LESSONS)
 
 
+def test_an_answer_is_given_again(
+    calculator: Calculator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Impossible answers are asked again, the last one counts, earlier ones stay; Enter keeps the last."""
+    file, export = tmp_path / "eve.csv", tmp_path / "class.csv"
+    monkeypatch.setattr("occbench_tools.teach.lab.is_typed", lambda: True)
+    words = (H200, "--check", file, "--lesson", "half-a-warp", "--export", export)
+
+    def told(*typed: str, options: tuple[str, ...] = ()) -> str:
+        prompt = iter(typed)
+        monkeypatch.setattr("builtins.input", lambda _: next(prompt))
+        assert teach_main(calculator, *words, *options) == 0 and next(prompt, None) is None
+        return capsys.readouterr().out
+
+    said = told("-3", "0.75", "75")
+    assert (
+        "is not negative" in said and "did you mean 75 %?" in said and "You counted threads" not in said[:400]
+    )
+    assert "A block is divided into warps of 32 threads" in said and "--again" not in said
+    assert "wrong: 100 %" in (said := told()) and "--again asks again" in said
+    assert "right: 100 %" in told("100", options=("--again",))
+    assert "right: 100 %" in told("", options=("--again",))
+    assert "right: 100 %" in told("100", options=("--again",))
+    assert [row["answer"] for row in csv.DictReader(io.StringIO(file.read_text()))] == ["75", "100"]
+    (row,) = csv.DictReader(io.StringIO(export.read_text()))
+    assert (row["answer"], row["tries"], row["verdict"]) == ("100", "2", "right")
+
+
+def test_what_cannot_be_written_is_said_before_the_first_question(
+    calculator: Calculator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("builtins.input", lambda _: pytest.fail("asked"))
+    for words in (("--check", "no/a.csv"), ("--check", "a.csv", "--export", "no/b.csv")):
+        assert teach_main(calculator, "--device", "model:t4", *words) == 4
+        assert capsys.readouterr().err == f"occbench teach: {words[-1]}: there is no folder no\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_complete_run_is_not_written_to(
+    calculator: Calculator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """So that the newest run stays the newest; one that lacks a case is completed."""
+    monkeypatch.chdir(tmp_path)
+
+    def lesson() -> dict[str, tuple[int, bytes]]:
+        assert (
+            teach_main(calculator, "--device", "model:t4", "--check", "a.csv", "--lesson", "no-launch") == 0
+        )
+        capsys.readouterr()
+        return {file.name: (file.stat().st_mtime_ns, file.read_bytes()) for file in folder.iterdir()}
+
+    folder = teach.LABS / "t4"
+    first = lesson()
+    assert lesson() == first
+    cases = folder / "cases.csv"
+    cases.write_text("".join(cases.read_text().splitlines(keepends=True)[:-1]))
+    assert lesson()["cases.csv"][1].count(b"\n") == first["cases.csv"][1].count(b"\n")
+
+
+def test_a_lesson_named_as_a_folder(calculator: Calculator, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        teach_main(calculator, "tiles")
+    assert "tiles is a lesson: --check FILE.csv --lesson tiles" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        teach_main(calculator, H200, "--again")
+    assert "--again needs --check" in capsys.readouterr().err
+
+
 def test_a_run_that_cannot_be_continued_is_read(
     calculator: Calculator,
     tmp_path: Path,

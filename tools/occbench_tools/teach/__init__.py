@@ -10,6 +10,9 @@ Exit codes are occbench report's; 4 also where there is no occbench to ask, 3 wh
 from __future__ import annotations
 
 import argparse
+import csv
+import io
+import os
 import re
 import subprocess
 import sys
@@ -18,6 +21,7 @@ from pathlib import Path
 from occbench_tools.command import Refused, entry, folders_of
 from occbench_tools.escape import printable
 from occbench_tools.lines import complain, say
+from occbench_tools.programs import run_program
 from occbench_tools.report import page_parser, read_runs, warn, write
 from occbench_tools.report.payload import Run, labels
 from occbench_tools.teach.calculator import Calculator, Footprint
@@ -27,8 +31,11 @@ from occbench_tools.teach.languages import LANGUAGES, Language, read_language
 from occbench_tools.teach.lessons import LESSONS
 from occbench_tools.teach.page import page
 from occbench_tools.teach.sheet import write_sheet
+from occbench_tools.untrusted_files import read_untrusted
 
 LABS = Path("results/lab")  # runs of the lab's cases, by device
+EXPERIMENTS = ",".join(dict.fromkeys(lesson.chart.experiment for lesson in LESSONS))
+CASES = "|".join(dict.fromkeys(lesson.cases for lesson in LESSONS if lesson.cases))  # of those experiments
 
 
 def parser() -> argparse.ArgumentParser:
@@ -63,6 +70,11 @@ def parser() -> argparse.ArgumentParser:
         help="with --check: this lesson alone; may be repeated",
     )
     made.add_argument(
+        "--again",
+        action="store_true",
+        help="with --check: asks what was answered already, too; of a lesson's answers the last one counts",
+    )
+    made.add_argument(
         "--export", metavar="FILE.csv", type=Path, help="with --check: verdicts of all answers as one table"
     )
     made.add_argument(
@@ -94,18 +106,31 @@ def device_of(run: Run) -> str:
     return f"cc{cc}"
 
 
+def is_complete(folder: Path, device: str, calculator: Calculator) -> bool:
+    """Whether the lab's run in a folder has all its cases, so that nothing need be written there."""
+    words = ["list", "--device", device, "--experiment", EXPERIMENTS, "--format", "csv"]
+    try:
+        listed = run_program([calculator.program, *words], limit_s=60)
+        planned = {row["case_id"] for row in csv.DictReader(io.StringIO(listed.stdout))}
+        text = read_untrusted(folder / "cases.csv").decode()
+        there = {row["case_id"] for row in csv.DictReader(io.StringIO(text))}
+    except (OSError, ValueError, KeyError, csv.Error, subprocess.TimeoutExpired):
+        return False
+    return bool(planned) and there >= {case for case in planned if re.search(CASES, case)}
+
+
 def measure(device: str, calculator: Calculator, language: Language) -> Path:
     """The folder of the lab's cases on a device: measured now, or there and completed. Raises Refused."""
     folder = LABS / (re.sub(r"[^a-z0-9.]+", "-", device.lower().removeprefix("model:")).strip("-.") or "gpu")
     is_there = (folder / "cases.csv").exists()
     if is_there:
-        words = ["--resume", str(folder)]
         complain("occbench teach", language.say("reads", folder=folder))
+        if is_complete(folder, device, calculator):
+            return folder
+        words = ["--resume", str(folder)]
     else:
-        experiments = dict.fromkeys(lesson.chart.experiment for lesson in LESSONS)
-        cases = dict.fromkeys(lesson.cases for lesson in LESSONS if lesson.cases)
         words = ["--device", device, "--output", str(folder)]
-        words += ["--experiment", ",".join(experiments), f"--benchmark_filter={'|'.join(cases)}"]
+        words += ["--experiment", EXPERIMENTS, f"--benchmark_filter={CASES}"]
         complain("occbench teach", language.say("runs", device=device, folder=folder))
     try:
         done = subprocess.run(
@@ -136,13 +161,24 @@ def desks_of(runs: list[Run], calculator: Calculator) -> list[Desk]:
     return desks
 
 
-def check_all(options: argparse.Namespace, desk: Desk, language: Language) -> None:
+def read_answers(options: argparse.Namespace) -> list[Answers]:
+    """The files of answers, before anything is asked. Raises Refused, also where one cannot be made."""
+    for path in filter(None, (*options.check, options.export)):
+        folder = path.parent
+        if not os.path.isdir(folder):  # False also of a name that is too long
+            raise Refused(4, f"{path}: there is no folder {folder}")
+        if not os.path.exists(path) and not os.access(folder, os.W_OK):
+            raise Refused(4, f"{path}: no permission to write into {folder}")
+    return [Answers.read(path) for path in options.check]
+
+
+def check_all(options: argparse.Namespace, files: list[Answers], desk: Desk, language: Language) -> None:
     """Works through every file of answers, and exports the verdicts. Raises Refused."""
     rows = []
     if desk.run and desk.run.is_model:
         say(language.say("predicted", label=language.label(desk.label)))
-    for path in options.check:
-        answers = Answers.read(path)
+    for answers in files:
+        path = answers.path
         if answers.device not in ("", desk.label):
             answers.notes.append(f"{path}: answers for {answers.device}; checked on {desk.label}")
         answers.device = answers.device or desk.label
@@ -151,7 +187,7 @@ def check_all(options: argparse.Namespace, desk: Desk, language: Language) -> No
         if is_typed():
             say(language.say("prompt", file=path))
         try:
-            results = work_through(desk, answers, options.lesson, language)
+            results = work_through(desk, answers, options.lesson, language, options.again)
         except KeyboardInterrupt:
             if is_typed():
                 say()  # ends the prompt's line
@@ -173,8 +209,12 @@ def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     made = parser()
     options = made.parse_args(arguments)
-    if options.export and not options.check:
-        made.error("--export needs --check")
+    for name in ("export", "again"):
+        if getattr(options, name) and not options.check:
+            made.error(f"--{name} needs --check")
+    for folder in options.folders:
+        if str(folder) in (lesson.id for lesson in LESSONS) and not folder.exists():
+            made.error(f"{folder} is a lesson: --check FILE.csv --lesson {folder}")
     if options.export and options.export.resolve() in [path.resolve() for path in options.check]:
         made.error("--export would replace a file of answers: name another file")
     if options.sheet and (options.check or options.output):
@@ -182,6 +222,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.language != "en" and not (options.check or options.sheet):
         made.error("--language is of --check and --sheet")
     language = read_language(options.language)
+    files = read_answers(options)
     calculator = Calculator(options.occbench)
     if options.sheet and not options.folders:
         device = (options.device or "a100").removeprefix("model:")
@@ -202,7 +243,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.check:
         if len(desks) > 1:
             made.error("--check reads one run")
-        check_all(options, desks[0], language)
+        check_all(options, files, desks[0], language)
     else:
         write(options, folders, "teach.html", page(desks))
     return warn("occbench teach", runs)

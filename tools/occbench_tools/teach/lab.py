@@ -11,6 +11,8 @@ import csv
 import io
 import math
 import re
+import shlex
+import shutil
 import sys
 import unicodedata
 from collections.abc import Iterator
@@ -20,10 +22,11 @@ from typing import NamedTuple
 
 from occbench_tools.command import Refused
 from occbench_tools.escape import printable
-from occbench_tools.lines import reason, say, write_whole
-from occbench_tools.teach.answers import Figures
+from occbench_tools.lines import reason, say, width_of, write_whole
+from occbench_tools.teach.answers import Figures, warp_slots
+from occbench_tools.teach.calculator import Footprint
 from occbench_tools.teach.figures import Desk, Skipped, holds
-from occbench_tools.teach.languages import ENGLISH, Language
+from occbench_tools.teach.languages import ENGLISH, Language, read_language
 from occbench_tools.teach.lesson import Lesson
 from occbench_tools.teach.lessons import LESSONS
 from occbench_tools.untrusted_files import read_untrusted
@@ -33,6 +36,7 @@ COLUMNS = (
     "device",
     "lesson",
     "answer",
+    "tries",
     "verdict",
     "expected",
     "low",
@@ -41,13 +45,20 @@ COLUMNS = (
     "overlooked",
 )
 RIGHT, WRONG, OPEN, SKIPPED = "right", "wrong", "not answered", "skipped"
-# A number with an optional unit behind it, in any script; of blanks no two in a row.
-NUMBER = re.compile(r"([-+]?\d+(?:,\d{3})*(?:\.\d*)?|[-+]?\.\d+) ?(%|[^\W\d_]+(?: of [0-9x ]+)?)?")
+# A number, perhaps after 'about' or Chinese 'percent', with an optional unit behind it, in any script; of
+# blanks no two in a row.
+NUMBER = re.compile(
+    r"(?:about |\u5927?\u7ea6|[~\u2248])? ?(?P<percent>\u767e\u5206\u4e4b)? ?"
+    r"(?P<number>[-+]?\d+(?:,\d{3})*(?:\.\d*)?|[-+]?\.\d+) ?(?P<unit>%|[^\W\d_]+(?: of [0-9x ]+)?)?"
+)
 # What a unit behind an answer asks for, by its first word; '': of no lesson.
 UNIT_OF = {"%": "percent", "percent": "percent", "x": "times", "times": "times"}
 UNIT_OF |= {f"{unit}{end}": f"{unit}s" for unit in ("warp", "block", "register") for end in ("", "s")}
 UNIT_OF |= dict.fromkeys(("kib", "kb", "k"), "KiB")
 UNIT_OF |= dict.fromkeys(("b", "byte", "bytes", "mb", "mib", "thread", "threads"), "")
+UNIT_OF |= {word: unit for unit, word in read_language("zh").units.items()}
+WHOLE = ("warps", "blocks", "registers")
+MAX_REGISTERS = 255  # of a thread, on every GPU since compute capability 3.5
 
 
 class Checked(NamedTuple):
@@ -70,16 +81,44 @@ class Checked(NamedTuple):
 
 
 def number_of(answer: str, language: Language = ENGLISH, unit: str = "choice") -> float:
-    """The number of an answer to a question for `unit`. Raises ValueError in plain words."""
+    """The number of an answer to a question for `unit`. Raises ValueError in one line."""
     # An input method for Chinese types wide digits and points.
     found = NUMBER.fullmatch(" ".join(unicodedata.normalize("NFKC", answer).split()))
     if not found:
         raise ValueError(language.say("not_a_number", answer=printable(answer[:40])))
-    given = (found[2] or "").lower().partition(" ")[0]
+    given = "%" if found["percent"] else (found["unit"] or "").lower().partition(" ")[0]
+    said = dict(answer=printable(answer[:40]), unit=language.units[unit])
     if unit != "choice" and UNIT_OF.get(given, unit) != unit:
-        asked_for = language.units[unit]
-        raise ValueError(language.say("other_unit", answer=printable(answer[:40]), unit=asked_for))
-    return float(found[1].replace(",", ""))
+        raise ValueError(language.say("other_unit", **said))
+    value = float(found["number"].replace(",", ""))
+    if unit == "percent" and not given and 0 < abs(value) < 1:
+        raise ValueError(language.say("fraction", percent=f"{100 * value:.4g}", **said))
+    if unit in WHOLE and value != int(value):
+        raise ValueError(language.say("not_whole", **said))
+    return value
+
+
+def most_of(desk: Desk, unit: str) -> float:
+    """The highest number of a unit that there can be on this GPU."""
+    if unit == "blocks":
+        return desk.calc(Footprint(32, 16), "blocks_per_sm").value
+    if unit == "warps":
+        return warp_slots(desk).value
+    return dict(percent=100, registers=MAX_REGISTERS).get(unit, math.inf)
+
+
+def value_of(desk: Desk, lesson: Lesson, answer: str, language: Language = ENGLISH) -> float:
+    """The number of an answer that can be right. Raises ValueError in one line for any other, Refused."""
+    value = number_of(answer, language, lesson.unit)
+    said = dict(answer=printable(answer[:40]), unit=language.units[lesson.unit])
+    if lesson.choices:
+        if value not in range(1, len(lesson.choices) + 1):
+            raise ValueError(language.say("no_choice", most=len(lesson.choices), **said))
+    elif value < 0 and not lesson.may_be_negative:
+        raise ValueError(language.say("negative", **said))
+    elif value > (most := most_of(desk, lesson.unit)):
+        raise ValueError(language.say("too_many", most=f"{most:.0f}", **said))
+    return value
 
 
 def figures_at(desk: Desk, lesson: Lesson) -> Figures:
@@ -96,12 +135,10 @@ def question(desk: Desk, lesson: Lesson) -> str:
 
 
 def check(desk: Desk, lesson: Lesson, answer: str) -> Checked:
-    """An answer held against the run. Raises ValueError if it is no number, Skipped."""
+    """An answer held against the run. Raises ValueError if it cannot be one, Skipped."""
     figures = figures_at(desk, lesson)
-    value = number_of(answer, unit=lesson.unit)
+    value = value_of(desk, lesson, answer)
     expected, margin = figures["answer"], lesson.precision / 2
-    if lesson.choices and value not in range(1, len(lesson.choices) + 1):
-        raise ValueError(f"'{printable(answer[:40])}' is none of 1 to {len(lesson.choices)}")
     if expected.low - margin - 1e-9 <= value <= expected.high + margin + 1e-9:
         return Checked(lesson, answer, RIGHT, figures)
     for name, overlooked in lesson.mistakes:
@@ -127,7 +164,7 @@ class Answers:
     path: Path
     student: str
     device: str = ""  # of the run that they were given for; '' of a file without
-    by_lesson: dict[str, str] = field(default_factory=dict)
+    by_lesson: dict[str, list[str]] = field(default_factory=dict)  # each lesson's, the last one counts
     notes: list[str] = field(default_factory=list)
 
     @classmethod
@@ -150,7 +187,7 @@ class Answers:
                     student = (row.get("student") or "").strip() or answers.student
                     if answers.by_lesson and student != answers.student:
                         raise Refused(4, f"{path}: holds answers of {answers.student} and of {student}")
-                    answers.by_lesson[lesson] = (row["answer"] or "").strip()
+                    answers.keep(lesson, (row["answer"] or "").strip())
                     answers.student = student
                     answers.device = (row.get("device") or "").strip() or answers.device
                 elif lesson:
@@ -161,11 +198,20 @@ class Answers:
             raise Refused(4, f"{path}: {getattr(error, 'strerror', None) or error}") from error
         return answers
 
+    def keep(self, lesson: str, answer: str) -> None:
+        """After the earlier ones, if it is another."""
+        if answer and answer not in self.by_lesson.get(lesson, [])[-1:]:
+            self.by_lesson.setdefault(lesson, []).append(answer)
+
+    def last(self, lesson: Lesson) -> str:
+        """The answer that counts; '' if there is none."""
+        return self.by_lesson.get(lesson.id, [""])[-1]
+
     def add(self, lesson: Lesson, answer: str) -> None:
         """Keeps one answer. Raises Refused."""
-        self.by_lesson[lesson.id] = answer
+        self.keep(lesson.id, answer)
         who = dict(student=self.student, device=self.device)
-        rows = [who | dict(lesson=name, answer=said) for name, said in self.by_lesson.items()]
+        rows = [who | dict(lesson=name, answer=said) for name, all in self.by_lesson.items() for said in all]
         write_csv(self.path, ("student", "device", "lesson", "answer"), rows)
 
 
@@ -192,7 +238,8 @@ def rows_of(
     """A class's rows: what a student answered, and what was expected."""
     for each in results:
         row = dict(student=answers.student, device=device, lesson=each.lesson.id, answer=each.answer)
-        row |= dict(verdict=each.verdict, unit=each.lesson.unit, overlooked=each.overlooked)
+        row |= dict(tries=str(len(answers.by_lesson.get(each.lesson.id, []))), verdict=each.verdict)
+        row |= dict(unit=each.lesson.unit, overlooked=each.overlooked)
         if each.figures:
             expected = each.figures["answer"]
             ends = dict(low=f"{expected.low:.6g}", high=f"{expected.high:.6g}")
@@ -205,16 +252,13 @@ def is_typed() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def asked(lesson: Lesson, answers: Answers, language: Language) -> str | None:
-    """The answer from the file, else from the prompt, until it can be read; None if empty or at the end."""
-    answer = answers.by_lesson.get(lesson.id, "")
+def asked(desk: Desk, lesson: Lesson, answer: str, language: Language) -> str | None:
+    """The answer, else one from the prompt, until it can be right; None if that is empty or at its end."""
     while True:
         if answer:
             try:
-                value = number_of(answer, language, lesson.unit)
-                if not lesson.choices or value in range(1, len(lesson.choices) + 1):
-                    return answer
-                say(language.say("no_choice", answer=answer[:40], most=len(lesson.choices)))
+                value_of(desk, lesson, answer, language)
+                return answer
             except ValueError as error:
                 say(error)
         try:
@@ -235,18 +279,49 @@ def verdict_of(verdict: str, language: Language) -> str:
 def answered_before(desk: Desk, lesson: Lesson, answers: Answers) -> Checked | None:
     """An earlier answer, checked; None if there is none, or it cannot be checked."""
     try:
-        return check(desk, lesson, answers.by_lesson[lesson.id])
-    except (KeyError, ValueError, Skipped):
+        return check(desk, lesson, answers.last(lesson))
+    except (ValueError, Skipped):
         return None
 
 
+def ask_and_check(desk: Desk, lesson: Lesson, answers: Answers, again: bool, language: Language) -> Checked:
+    """One lesson: introduction, question, answer, verdict, explanation. Raises Refused."""
+    was = answers.last(lesson)
+    answer = ""
+    try:
+        say(lesson.claim, question(desk, lesson))
+        answer = asked(desk, lesson, "" if again else was, language) or ""
+        if again and not answer and answered_before(desk, lesson, answers):
+            answer = was
+        if not answer:
+            say(verdict_of(OPEN, language))
+            return Checked(lesson, was, OPEN, {})
+        say(language.say("answer", answer=answer))
+        if answer != was:
+            answers.add(lesson, answer)
+        done = check(desk, lesson, answer)
+    except Skipped as why:
+        say(language.say("verdict", verdict=verdict_of(SKIPPED, language), words=why))
+        return Checked(lesson, answer, SKIPPED, {}, str(why))
+    verdict = verdict_of(done.verdict, language)
+    say(language.say("verdict", verdict=verdict, words=expected_of(done, language)))
+    say(*filter(None, (done.overlooked, done.explanation)))
+    for line in command_lines(language.say("see", command=""), attempt(desk, lesson, done.figures)):
+        print(printable(line))  # to be pasted: broken nowhere else
+    return done
+
+
 def work_through(
-    desk: Desk, answers: Answers, only: list[str] | None = None, language: Language = ENGLISH
+    desk: Desk,
+    answers: Answers,
+    only: list[str] | None = None,
+    language: Language = ENGLISH,
+    again: bool = False,
 ) -> list[Checked]:
-    """The lessons in order, or only some: question, answer, verdict, explanation. Raises Refused."""
+    """The lessons in order, or only some; `again`: also those that were answered. Raises Refused."""
     results = []
-    is_open = any(lesson.id not in answers.by_lesson for lesson in language.lessons)
-    is_brief = is_typed() and is_open and not only
+    before = set(answers.by_lesson)
+    is_brief = is_typed() and any(lesson.id not in before for lesson in LESSONS) and not only and not again
     for place, lesson in enumerate(language.lessons, 1):
         if only and lesson.id not in only:
             continue
@@ -256,35 +331,30 @@ def work_through(
             say(language.say("before", place=f"{place}/{len(LESSONS)}", title=lesson.title, **said))
             continue
         say("", f"{place}/{len(LESSONS)}  {lesson.title} ({lesson.source}, `{lesson.id}`)")
-        answer = ""
-        try:
-            say(question(desk, lesson))
-            was = answers.by_lesson.get(lesson.id)
-            answer = asked(lesson, answers, language) or ""
-            if not answer:
-                results.append(Checked(lesson, was or "", OPEN, {}))
-                say(verdict_of(OPEN, language))
-                continue
-            say(language.say("answer", answer=answer))
-            if answer != was:
-                answers.add(lesson, answer)
-            results.append(check(desk, lesson, answer))
-        except Skipped as why:
-            say(language.say("verdict", verdict=verdict_of(SKIPPED, language), words=why))
-            results.append(Checked(lesson, answer, SKIPPED, {}, str(why)))
-            continue
-        done = results[-1]
-        verdict = verdict_of(done.verdict, language)
-        say(language.say("verdict", verdict=verdict, words=expected_of(done, language)))
-        say(*filter(None, (done.overlooked, done.explanation)))
-        say(language.say("see", command=attempt(desk, lesson, done.figures)))
+        results.append(ask_and_check(desk, lesson, answers, again, language))
+    if is_typed() and not again and any(each.lesson.id in before for each in results):
+        say("", language.say("again"))
     return results
 
 
-def attempt(desk: Desk, lesson: Lesson, figures: Figures) -> str:
-    """The command that shows it."""
-    folder = str(desk.run.folder) if desk.run else "DIR"
-    return lesson.attempt.replace("DIR", folder).format(device=desk.device, **figures)
+def attempt(desk: Desk, lesson: Lesson, figures: Figures) -> list[str]:
+    """The words of the command that shows it."""
+    folder = shlex.quote(str(desk.run.folder)) if desk.run else "DIR"
+    words = lesson.attempt.format(device=desk.device, **figures).split()
+    return [folder if word == "DIR" else word for word in words]
+
+
+def command_lines(prefix: str, words: list[str]) -> list[str]:
+    """A command in lines of at most 80 columns, fewer on a narrower terminal, that a shell joins again."""
+    columns = min(80, shutil.get_terminal_size().columns)
+    lines = [f"{prefix}{words[0]}"]
+    for word in words[1:]:
+        if width_of(f"{lines[-1]} {word} \\") > columns:
+            lines[-1] += " \\"
+            lines.append(f"  {word}")
+        else:
+            lines[-1] += f" {word}"
+    return lines
 
 
 def summary(results: list[Checked], language: Language = ENGLISH) -> str:

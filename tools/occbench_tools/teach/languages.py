@@ -49,12 +49,17 @@ WORDS = {
         "Type a number. Enter alone leaves a question open. Ctrl-C stops, and the same command continues: "
         "{file} keeps your answers."
     ),
+    "again": "Earlier answers are shown. --again asks again; the file keeps all, and the last one counts.",
     "reads": "reads {folder}; delete it to run it again",
     "runs": "runs the lab's cases on {device} into {folder}",
     "interrupted": "interrupted; {file} keeps {given} of {all} answers, the same command continues",
     "not_a_number": "'{answer}' is not a number in plain digits, such as 1000 or 2.5",
     "other_unit": "'{answer}' has another unit: the question asks for {unit}",
     "no_choice": "'{answer}' is none of 1 to {most}",
+    "negative": "'{answer}' is impossible: the answer is not negative",
+    "too_many": "'{answer}' is impossible: at most {most} {unit} are possible here",
+    "not_whole": "'{answer}' is impossible: the question asks for a whole number of {unit}",
+    "fraction": "'{answer}': did you mean {percent} %? Type {percent}, or {answer} % if you mean that",
 }
 UNITS = {unit: unit for unit in ("percent", "times", "choice", "warps", "registers", "blocks", "KiB")}
 

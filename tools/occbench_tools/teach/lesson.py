@@ -47,6 +47,7 @@ class Lesson(NamedTuple):
     chart: Chart
     precision: float = 0
     given: Callable[[Desk], Figures] = no_figures
+    may_be_negative: bool = False
     choices: tuple[str, ...] = ()
     mistakes: tuple[tuple[str, str], ...] = ()
     cases: str = ""

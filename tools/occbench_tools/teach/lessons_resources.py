@@ -85,6 +85,7 @@ RESOURCES = (
         ),
         unit="percent",
         precision=5,
+        may_be_negative=True,
         figures=answers.cost_of_cliff,
         explain=(
             ("answer >= 10 and fma > -3 and fma < 3",

@@ -86,7 +86,7 @@ def section(lesson: Lesson, desks: list[Desk], named: dict[str, str]) -> Part:
         for desk in desks
     )
     try:
-        command = attempt(desks[0], lesson, figures_at(desks[0], lesson))
+        command = " ".join(attempt(desks[0], lesson, figures_at(desks[0], lesson)))
     except Skipped:
         command = f"occbench teach --check answers.csv {desks[0].run.folder if desks[0].run else ''}"
     after = [dict(kind="heading", text="Try it"), dict(kind="code", text=command)]

@@ -39,11 +39,14 @@ PAGE = """\
 """
 
 SETUP = """\
-# Installs occbench: from a wheel beside this notebook where there is one, else by name.
+# Installs occbench from a wheel file beside this notebook.
+# Once occbench is published, pip install "occbench[report]" does without the file.
 import glob, shutil, subprocess, sys
 if not shutil.which("occbench"):
-    wheel = (sorted(glob.glob("./occbench-*.whl")) or ["occbench"])[-1]
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", f"{wheel}[report]"], check=True)
+    wheels = sorted(glob.glob("./occbench-*.whl"))
+    if not wheels:
+        sys.exit("no occbench-*.whl beside this notebook: upload one, then run this cell again")
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", f"{wheels[-1]}[report]"], check=True)
 """
 
 HELPERS = """\
@@ -59,7 +62,7 @@ def check(lesson, answer):
         with open("answers.csv", newline="") as file:
             reader = csv.DictReader(file)
             rows, names = list(reader), reader.fieldnames or names
-    if str(answer):  # of two rows of a lesson the last one counts
+    if str(answer):  # of a lesson's rows the last one counts
         with open("answers.csv", "w", newline="") as file:
             writer = csv.DictWriter(file, names)
             writer.writeheader()
