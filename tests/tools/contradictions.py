@@ -95,12 +95,30 @@ def repeated(where: str, text: str) -> Iterator[str]:
             yield f"{where}: says from {start} to {end}, which is no change: {text}"
 
 
+def unsaid_dips(said: Sentence, rows: Rows) -> Iterator[str]:
+    """A larger number of warps that is slower than the answer by 10 %, where the sentence names none."""
+    source = said.figures["answer"].source
+    if source is None or source.key != "warps_per_sm":
+        return
+    least = rows[source.of[0]]
+    slower = [
+        row["warps_per_sm"]
+        for row in rows.values()
+        if row["experiment"] == least["experiment"] and row["variant"] == least["variant"]
+        if row["status"] == "valid" and int(row["warps_per_sm"]) > int(least["warps_per_sm"])
+        if float(row["throughput"]) < 0.9 * float(least["throughput"])
+    ]
+    if slower and not any(f"{warps} warps" in said.text for warps in slower):
+        yield f"{said.lesson}: {', '.join(slower)} warps are slower, and that is not said: {said.text}"
+
+
 def wrong(said: list[Sentence], rows: Rows, calculator: Calculator) -> list[str]:
     """One line for each contradiction."""
     lines = []
     for each in said:
         lines += wrong_figures(each, rows, calculator)
         lines += repeated(each.lesson, each.text)
+        lines += unsaid_dips(each, rows)
     return lines
 
 

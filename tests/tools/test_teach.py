@@ -452,7 +452,7 @@ def test_no_sentence_holds_of_rows_that_it_was_not_written_for(
 
 
 def test_planted_contradictions_are_found(desk: Desk, tmp_path: Path) -> None:
-    """A changed row, a sentence whose condition does not hold, and one 'from 32 to 32'."""
+    """A changed row, a condition that does not hold, one 'from 32 to 32', more warps that are slower."""
     said = contradictions.sentences(desk)
     rows = contradictions.rows_of(H200)
     assert contradictions.wrong(said, rows, desk.calculator) == []
@@ -468,6 +468,9 @@ def test_planted_contradictions_are_found(desk: Desk, tmp_path: Path) -> None:
     )
     flat = loads._replace(condition="answer < 3")
     assert any("answer < 3" in words for words in contradictions.wrong([flat], rows, desk.calculator))
+    warps = next(each for each in said if each.lesson == "fma-warps")
+    silent = warps._replace(text=warps.text.replace("20 warps", "Others"))
+    assert any("20, 24, 40 warps are slower" in words for words in contradictions.unsaid_dips(silent, rows))
 
 
 def test_lessons_in_a_browser(browser: Any, tmp_path: Path, calculator: Calculator) -> None:  # noqa: ANN401
