@@ -108,6 +108,7 @@ def unsaid_dips(said: Sentence, rows: Rows) -> Iterator[str]:
         if row["status"] == "valid" and int(row["warps_per_sm"]) > int(least["warps_per_sm"])
         if float(row["throughput"]) < 0.9 * float(least["throughput"])
     ]
+    slower.sort(key=int)
     if slower and not any(f"{warps} warps" in said.text for warps in slower):
         yield f"{said.lesson}: {', '.join(slower)} warps are slower, and that is not said: {said.text}"
 

@@ -43,8 +43,10 @@ def test_an_interrupted_lab_resumes(
     answers = {row["lesson"]: row["answer"] for row in csv.DictReader(io.StringIO(file.read_text()))}
     assert answers == {"one-more-block": "2.0", "barriers": "1"}
     prompt = iter([])
+    monkeypatch.setattr("occbench_tools.teach.is_typed", lambda: True)
     assert teach_main(calculator, H200, "--check", file) == 130
-    assert "your answer: 2.0" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "your answer: 2.0" in said and said.endswith("\n\n")  # ends the prompt's line
 
 
 def test_a_prompt_shows_earlier_answers_in_a_line_each(

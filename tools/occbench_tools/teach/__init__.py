@@ -190,7 +190,7 @@ def check_all(options: argparse.Namespace, files: list[Answers], desk: Desk, lan
             results = work_through(desk, answers, options.lesson, language, options.again)
         except KeyboardInterrupt:
             if is_typed():
-                say()  # ends the prompt's line
+                say("")  # ends the prompt's line
             wanted = options.lesson or [lesson.id for lesson in LESSONS]
             given = len(answers.by_lesson.keys() & set(wanted))
             said = language.say("interrupted", file=path, given=given, all=len(wanted))
