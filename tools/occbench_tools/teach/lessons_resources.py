@@ -138,8 +138,8 @@ RESOURCES = (
         ),
         mistakes=(
             ("divided",
-                "You divided. Registers are given out in units of 256 per warp, and a warp is never split "
-                "over two register files."),
+                "You divided. Registers are given out in units of 256 per warp, and not from one pool: "
+                "each scheduler of the SM has a register file of its own."),
         ),
         attempt="occbench calc --device {device} --block-size {threads} --registers {registers}",
         chart=Chart("registers", "registers_per_thread", "GB/s", ("^load, maxnreg, blocks of (256|512)$",)),
@@ -192,7 +192,8 @@ RESOURCES = (
         ),
         mistakes=(
             ("block",
-                "That is the limit of one block, without opting in; the SM has more for all its blocks."),
+                "That is the limit of one block that has not asked for more; the SM has more for all its "
+                "blocks."),
         ),
         attempt="occbench devices --device {device}",
         chart=Chart("shared_memory", "dynamic_smem_bytes", "best", ("",)),
