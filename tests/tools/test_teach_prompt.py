@@ -141,6 +141,19 @@ def test_a_complete_run_is_not_written_to(
     assert lesson()["cases.csv"][1].count(b"\n") == first["cases.csv"][1].count(b"\n")
 
 
+def test_a_lesson_that_cannot_be_had_is_not_asked(
+    calculator: Calculator,
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda _: pytest.fail("asked"))
+    words = ("--check", tmp_path / "a.csv", "--lesson", "tiles")
+    assert teach_main(calculator, run, *words) == 0
+    assert "skipped: the run has no valid case of tiled_matmul" in capsys.readouterr().out
+
+
 def test_a_lesson_named_as_a_folder(calculator: Calculator, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         teach_main(calculator, "tiles")

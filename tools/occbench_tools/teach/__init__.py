@@ -169,7 +169,7 @@ def read_answers(options: argparse.Namespace) -> list[Answers]:
             raise Refused(4, f"{path}: there is no folder {folder}")
         if not os.path.exists(path) and not os.access(folder, os.W_OK):
             raise Refused(4, f"{path}: no permission to write into {folder}")
-    return [Answers.read(path) for path in options.check]
+    return [Answers.read(path) for path in dict.fromkeys(options.check)]
 
 
 def check_all(options: argparse.Namespace, files: list[Answers], desk: Desk, language: Language) -> None:

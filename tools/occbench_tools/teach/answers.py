@@ -100,7 +100,7 @@ def least_warps(rows: pd.DataFrame, best: pd.Series) -> Figures:
 
 
 def slowest_above(rows: pd.DataFrame, best: pd.Series, warps: Figure) -> Figures:
-    """Of more warps than these, those that are slowest; themselves if there are no more."""
+    """The slowest row of more warps than these; the best one if there are no more."""
     rows = rows[rows["warps_per_sm"] > warps.value]
     slowest = rows.loc[rows["throughput"].idxmin()] if len(rows) else best
     return dict(dip=cell(slowest, "warps_per_sm"), dip_share=ratio(slowest, best, "throughput", "{:.0f} %"))

@@ -7,6 +7,7 @@ that a class's files can be put together.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import math
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from occbench_tools.caps.steps import MOST as MOST_REGISTERS
 from occbench_tools.command import Refused
 from occbench_tools.escape import printable
 from occbench_tools.lines import reason, say, width_of, write_whole
@@ -58,7 +60,6 @@ UNIT_OF |= dict.fromkeys(("kib", "kb", "k"), "KiB")
 UNIT_OF |= dict.fromkeys(("b", "byte", "bytes", "mb", "mib", "thread", "threads"), "")
 UNIT_OF |= {word: unit for unit, word in read_language("zh").units.items()}
 WHOLE = ("warps", "blocks", "registers")
-MAX_REGISTERS = 255  # of a thread, on every GPU since compute capability 3.5
 
 
 class Checked(NamedTuple):
@@ -104,7 +105,7 @@ def most_of(desk: Desk, unit: str) -> float:
         return desk.calc(Footprint(32, 16), "blocks_per_sm").value
     if unit == "warps":
         return warp_slots(desk).value
-    return dict(percent=100, registers=MAX_REGISTERS).get(unit, math.inf)
+    return dict(percent=100, registers=MOST_REGISTERS).get(unit, math.inf)
 
 
 def value_of(desk: Desk, lesson: Lesson, answer: str, language: Language = ENGLISH) -> float:
@@ -121,17 +122,25 @@ def value_of(desk: Desk, lesson: Lesson, answer: str, language: Language = ENGLI
     return value
 
 
-def figures_at(desk: Desk, lesson: Lesson) -> Figures:
-    """The lesson's figures on this GPU. Raises Skipped, also of a run whose rows lack what it needs."""
+@contextlib.contextmanager
+def skipping() -> Iterator[None]:
+    """Raises Skipped also of a run whose rows lack what the block needs."""
     try:
-        return lesson.given(desk) | lesson.figures(desk)
+        yield
     except (KeyError, ValueError, IndexError, ZeroDivisionError) as error:
         raise Skipped(f"the run cannot answer it: {error}") from error
 
 
+def figures_at(desk: Desk, lesson: Lesson) -> Figures:
+    """The lesson's figures on this GPU. Raises Skipped."""
+    with skipping():
+        return lesson.given(desk) | lesson.figures(desk)
+
+
 def question(desk: Desk, lesson: Lesson) -> str:
     """What it asks on this GPU. Raises Skipped."""
-    return lesson.ask.format(**lesson.given(desk))
+    with skipping():
+        return lesson.ask.format(**lesson.given(desk))
 
 
 def check(desk: Desk, lesson: Lesson, answer: str) -> Checked:
@@ -287,8 +296,8 @@ def answered_before(desk: Desk, lesson: Lesson, answers: Answers) -> Checked | N
 def ask_and_check(desk: Desk, lesson: Lesson, answers: Answers, again: bool, language: Language) -> Checked:
     """One lesson: introduction, question, answer, verdict, explanation. Raises Refused."""
     was = answers.last(lesson)
-    answer = ""
     try:
+        figures_at(desk, lesson)  # what cannot be checked is not asked
         say(lesson.claim, question(desk, lesson))
         answer = asked(desk, lesson, "" if again else was, language) or ""
         if again and not answer and answered_before(desk, lesson, answers):
@@ -302,7 +311,7 @@ def ask_and_check(desk: Desk, lesson: Lesson, answers: Answers, again: bool, lan
         done = check(desk, lesson, answer)
     except Skipped as why:
         say(language.say("verdict", verdict=verdict_of(SKIPPED, language), words=why))
-        return Checked(lesson, answer, SKIPPED, {}, str(why))
+        return Checked(lesson, was, SKIPPED, {}, str(why))
     verdict = verdict_of(done.verdict, language)
     say(language.say("verdict", verdict=verdict, words=expected_of(done, language)))
     say(*filter(None, (done.overlooked, done.explanation)))
