@@ -105,6 +105,61 @@ def test_spills_by_line_add_up_to_those_of_ptxas(inspect: Inspect, folder: Path)
     assert all(len(line["lines"]) == 2 for line in inlined)  # blend() in the kernel
 
 
+def ncu_table(
+    kernel: str, opcodes: list[str], executed: list[int], column: str = "Instructions Executed"
+) -> str:
+    """As `ncu --page source --csv` prints a launch: with what fills the section behind the code."""
+    opcodes, executed = [*opcodes, "BRA", "NOP"], [*executed, 0, 0]
+    rows = "".join(
+        f'"0x7f{0xF00 + 16 * n:05x}","      @!P0 {opcode}.X R1, c[0x0][0x28]","0","{count}"\n'
+        for n, (opcode, count) in enumerate(zip(opcodes, executed, strict=True))
+    )
+    return f'"Kernel Name","{kernel}",\n"Address","Source","# Samples","{column}"\n{rows}\n'
+
+
+@needs_tools
+def test_executed_instructions_are_those_of_the_kernels_launches(inspect: Inspect, folder: Path) -> None:
+    listing = inspect_lines.read_listing(folder / "planted.cubin", "sm_90", "spilled")
+    opcodes = [step.instruction.base for step in listing.steps]
+    counts = [100 * step.is_spill + 1 for step in listing.steps]
+    spills = sum(step.is_spill for step in listing.steps)
+    report = folder / "executed.csv"
+    report.write_text(
+        "==PROF== Connected\n"
+        + ncu_table("spilled(float*)", opcodes, counts)
+        + ncu_table("another(int)", opcodes[1:], counts[1:])
+        + ncu_table("spilled(float*)", opcodes, counts)
+    )
+    words = ("planted.cubin", "--lines", "spilled", "--executed", report.name)
+    found = answer(inspect(*words, "--format", "json"))
+    assert found["launches_executed"] == 2
+    assert sum(line["executed_instructions"] for line in found["lines"]) == 2 * sum(counts)
+    assert sum(line["executed_spills"] for line in found["lines"]) == 2 * 101 * spills > 0
+    text = inspect(*words).stdout
+    assert f"{2 * sum(counts):,} instructions were executed by the warps of 2 launches;" in text
+    assert f"{202 * spills:,} of them" in text and max(map(len, text.splitlines())) <= 80
+
+
+@needs_tools
+@pytest.mark.parametrize(
+    ("report", "why"),
+    [
+        (ncu_table("k", ["MOV"], [1]), "no launch has the"),
+        (ncu_table("k", ["MOV"], [1], "Count"), "has no column 'Instructions Executed'"),
+        (ncu_table("k", ["MOV"], [1]).replace('"1"', '"n/a"'), "line 3: is no instruction"),
+        ('"ID","Kernel Name"\n"0","k"\n', "has no kernel's instructions"),
+        ("", "has no kernel's instructions"),
+    ],
+)
+def test_a_report_that_cannot_be_used_is_refused_in_one_line(
+    inspect: Inspect, folder: Path, report: str, why: str
+) -> None:
+    (folder / "bad.csv").write_text(report)
+    done = inspect("planted.cubin", "--lines", "spilled", "--executed", "bad.csv")
+    assert done.returncode == 4 and not done.stdout
+    assert done.stderr.count("\n") == 1 and why in done.stderr, done.stderr
+
+
 @needs_tools
 @pytest.mark.parametrize("kernel", ["waiting", "spilled"])
 def test_text_fits_80_columns_and_shows_the_source(inspect: Inspect, kernel: str) -> None:

@@ -34,7 +34,7 @@ struct InspectOptions {
   std::vector<std::string> files;
   bool diff = false, ignore_unreadable = false;
   std::string kernel, architecture, device, block_size, dynamic_smem, sort, fail_on;
-  std::optional<std::string> lines, price;
+  std::optional<std::string> lines, price, executed;
   std::string format = "table";
 };
 
@@ -212,7 +212,9 @@ void print_answer(std::ostream& out, const InspectOptions& o, const std::vector<
   print_all_columns(row, "json", side.rows);
   const binary::CompiledKernel& kernel = *side.rows.front().kernel;
   const std::string format = o.format == "json" ? "json" : "table";
-  execute_external("inspect-lines", {kernel.file, kernel.use.name, row.str(), "--format", format}, {});
+  std::vector<std::string> arguments = {kernel.file, kernel.use.name, row.str(), "--format", format};
+  if (o.executed) arguments.insert(arguments.end(), {"--executed", *o.executed});
+  execute_external("inspect-lines", arguments, {});
 }
 
 /// Gives the files to the tool that reads their listings beside the folder of `occbench attach`.
@@ -233,6 +235,7 @@ Exit run(const InspectOptions& o, std::ostream& out) {
   if (o.files.empty()) throw UserError(Exit::usage, "inspect needs FILE");
   const std::optional<Condition> condition = condition_of(o);
   if (!o.sort.empty()) static_cast<void>(inspect_column(o.sort));
+  if (o.executed && !o.lines) throw UserError(Exit::usage, "--executed goes with --lines");
   if (o.price) execute_price(o);
   if (o.diff && o.files.size() != 2) throw UserError(Exit::usage, "--diff takes two files: OLD NEW");
   std::optional<std::size_t> dynamic_smem;
@@ -283,6 +286,11 @@ void define_inspect(CLI::App& command, Invocation& invocation) {
                   "that "
                   "spill; wants a build with -lineinfo")
       ->type_name("KERNEL");
+  command
+      .add_option("--executed", o->executed,
+                  "With --lines: how often its instructions and spills were executed, of what `ncu --import "
+                  "REPORT --page source --csv` prints")
+      ->type_name("CSV");
   command
       .add_option("--price", o->price,
                   "What the registers of each line cost the program that `occbench attach` measured in this "

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from occbench_tools.command import Refused, entry, parser_of
+from occbench_tools.inspect_lines.executed import read_executed
 from occbench_tools.inspect_lines.listing import read_listing
 from occbench_tools.inspect_lines.pressure import pressure_of
 from occbench_tools.inspect_lines.show import as_json, as_text, changed_sources
@@ -58,11 +59,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("file", metavar="FILE", type=Path)
     parser.add_argument("symbol", metavar="SYMBOL")
     parser.add_argument("row", metavar="ROW", type=row_of)
+    parser.add_argument("--executed", metavar="CSV", type=Path, help="ncu's source page of launches")
     parser.add_argument("--format", choices=("table", "json"), default="table")
     options = parser.parse_args(argv)
     try:
         listing = read_listing(container(options.file), options.row["architecture"], options.symbol)
         pressure = pressure_of(listing, options.row)
+        if options.executed:
+            instructions = [step.instruction for step in listing.steps]
+            pressure.executed = read_executed(options.executed, instructions)
     except Skip as missing:
         raise Refused(5, str(missing)) from None
     except Failure as unreadable:

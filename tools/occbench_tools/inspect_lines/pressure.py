@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from occbench_tools import sass
+from occbench_tools.inspect_lines.executed import Executed
 from occbench_tools.inspect_lines.listing import READS_AND_WRITES, WRITES, Line, Listing, Step
 from occbench_tools.sass import Failure
 
@@ -37,7 +38,8 @@ class Values:
 @dataclass
 class LineUse:
     """A source line with its instructions. `live`: most registers live at any; `depth`: loops around it;
-    `stored_bytes`, `loaded_bytes`: of spilled registers, by one thread each time."""
+    `stored_bytes`, `loaded_bytes`: of spilled registers, by one thread each time. `executed`: instructions,
+    by warps; `executed_spills`: those of them that store or load spills."""
 
     chain: Chain
     live: int = 0
@@ -46,6 +48,8 @@ class LineUse:
     above_bound: int = 0
     stored_bytes: int = 0
     loaded_bytes: int = 0
+    executed: int = 0
+    executed_spills: int = 0
 
     @property
     def rank(self) -> tuple[int, ...]:
@@ -59,6 +63,8 @@ class LineUse:
         self.above_bound += other.above_bound
         self.stored_bytes += other.stored_bytes
         self.loaded_bytes += other.loaded_bytes
+        self.executed += other.executed
+        self.executed_spills += other.executed_spills
 
 
 @dataclass
@@ -67,6 +73,7 @@ class Pressure:
     row: Mapping[str, Any]  # of `inspect`
     loops: list[set[int]]  # the instructions of each
     warnings: list[str]
+    executed: Executed | None = None  # where a report is given
 
     @cached_property
     def depths(self) -> list[int]:
@@ -107,6 +114,9 @@ class Pressure:
             use.above_bound += n in above
             use.stored_bytes += step.spilled_bytes * (step.instruction.base == "STL")
             use.loaded_bytes += step.spilled_bytes * (step.instruction.base == "LDL")
+            if self.executed:
+                use.executed += self.executed.counts[n]
+                use.executed_spills += self.executed.counts[n] * step.is_spill
         return sorted(uses.values(), key=lambda use: use.rank, reverse=True)
 
 

@@ -196,8 +196,22 @@ def as_text(pressure: Pressure) -> Iterator[str]:
             yield ""
             yield f"live in the loop at {place_of(steps[first].chain)}, and unused there:"
             yield from value_lines(waiting)
+    yield from executed_lines(pressure)
     yield ""
     yield from annotated_source(pressure)
+
+
+def executed_lines(pressure: Pressure) -> Iterator[str]:
+    """What spills were of all instructions that were executed."""
+    if (executed := pressure.executed) is None:
+        return
+    everything = sum(executed.counts)
+    spills = sum(use.executed_spills for use in pressure.line_uses())
+    launches = "1 launch" if executed.launches == 1 else f"{executed.launches:,} launches"
+    yield ""
+    yield f"{everything:,} instructions were executed by the warps of {launches};"
+    share = f" ({percent(spills / everything)})" if everything else ""
+    yield f"{spills:,} of them{share} store or load spills"
 
 
 def value_lines(values: list[Values]) -> Iterator[str]:
@@ -227,7 +241,8 @@ def annotated_source(pressure: Pressure) -> Iterator[str]:
     by_line = uses_by_line(pressure)
     ranked = sorted(by_line, key=lambda line: by_line[line].rank, reverse=True)
     shown = sorted((line for line in ranked[:MOST_ROWS] if line), key=lambda line: (line.file, line.number))
-    yield "   live  loops  stored  loaded  line (stored, loaded: bytes of spills)"
+    weight = "executed" if pressure.executed else "loops"
+    yield f"   live  {weight}  stored  loaded  line (stored, loaded: bytes of spills)"
     file = ""
     for line in shown:
         if line.file != file:
@@ -235,7 +250,8 @@ def annotated_source(pressure: Pressure) -> Iterator[str]:
             yield f"  {os.path.basename(file)}"
         use = by_line[line]
         live = use.live if pressure.listing.has_liveness else ""
-        numbers = f"  {live:>5}  {use.depth:5}  {use.stored_bytes or '':>6}  {use.loaded_bytes or '':>6}"
+        times = f"{use.executed:8.3g}" if pressure.executed else f"{use.depth:5}"
+        numbers = f"  {live:>5}  {times}  {use.stored_bytes or '':>6}  {use.loaded_bytes or '':>6}"
         yield cut(f"{numbers}  {line.number:5}  {source_text((line,))}", COLUMNS).rstrip()
     if gone := sorted({line.file for line in shown if not source_lines(line.file)}):
         yield f"  not here, and so without their text: {', '.join(map(os.path.basename, gone))}"
@@ -299,6 +315,7 @@ def as_json(pressure: Pressure) -> Iterator[str]:
             "peak": {"offset": peak.instruction.address, "lines": chain_json(peak.chain)}
             if has_liveness
             else None,
+            "launches_executed": pressure.executed.launches if pressure.executed else None,
             "warp_roles": pool_json(pool) if pool else None,
             "values_at_peak": [values_json(group) for group in values],
             "values_waiting_in_loop": [values_json(group) for group in waiting],
@@ -311,6 +328,8 @@ def as_json(pressure: Pressure) -> Iterator[str]:
                     "instructions_above_next_step": use.above_bound,
                     "spill_stored_bytes": use.stored_bytes,
                     "spill_loaded_bytes": use.loaded_bytes,
+                    "executed_instructions": use.executed if pressure.executed else None,
+                    "executed_spills": use.executed_spills if pressure.executed else None,
                 }
                 for use in pressure.line_uses()
             ],
