@@ -119,7 +119,8 @@ def ncu_table(
 
 @needs_tools
 def test_executed_instructions_are_those_of_the_kernels_launches(inspect: Inspect, folder: Path) -> None:
-    listing = inspect_lines.read_listing(folder / "planted.cubin", "sm_90", "spilled")
+    symbol = answer(inspect("planted.cubin", "--lines", "spilled", "--format", "json"))["symbol"]
+    listing = inspect_lines.read_listing(folder / "planted.cubin", "sm_90", str(symbol))
     opcodes = [step.instruction.base for step in listing.steps]
     counts = [100 * step.is_spill + 1 for step in listing.steps]
     spills = sum(step.is_spill for step in listing.steps)
