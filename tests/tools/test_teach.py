@@ -263,6 +263,14 @@ def test_a_notebook_installs_a_wheel_beside_it(tmp_path: Path, monkeypatch: pyte
     assert installed == ["./occbench-0.3.0-py3-none-any.whl[report]"]
 
 
+@pytest.mark.parametrize(("device", "model"), [("t4", "t4"), ("cc9.0", "t4"), ("h200", "h200")])
+def test_a_notebook_without_a_gpu_asks_a_model_that_there_is(
+    calculator: Calculator, tmp_path: Path, device: str, model: str
+) -> None:
+    assert teach_main(calculator, "--sheet", tmp_path / "lab.ipynb", "--device", device) == 0
+    assert f'else \\"model:{model}\\"' in (tmp_path / "lab.ipynb").read_text()
+
+
 def test_sheet_and_notebook_hold_no_answer(calculator: Calculator, tmp_path: Path) -> None:
     for suffix in ("html", "ipynb"):
         assert teach_main(calculator, "--sheet", tmp_path / f"lab.{suffix}", "--device", "t4") == 0

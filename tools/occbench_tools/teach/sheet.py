@@ -14,6 +14,7 @@ from pathlib import Path
 from occbench_tools.command import Refused
 from occbench_tools.escape import html, printable
 from occbench_tools.lines import reason, write_whole
+from occbench_tools.programs import run_program
 from occbench_tools.teach.figures import Desk, Skipped
 from occbench_tools.teach.lab import question
 from occbench_tools.teach.languages import ENGLISH, Language
@@ -116,6 +117,16 @@ def sheet(desk: Desk, language: Language = ENGLISH) -> str:
     )
 
 
+def model_of(desk: Desk) -> str:
+    """The model that answers where a notebook finds no GPU: the desk's device, or a T4, as clouds lend it."""
+    words = ["list", "--preset", "quick", "--experiment", "waves", "--device", f"model:{desk.device}"]
+    try:
+        listed = run_program([desk.calculator.program, *words], limit_s=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return "t4"
+    return "t4" if listed.returncode else desk.device
+
+
 def notebook(desk: Desk, language: Language = ENGLISH) -> str:
     """The same as a notebook: a cell that installs, then a question and a cell for each lesson."""
     cells: list[dict[str, object]] = []
@@ -135,7 +146,7 @@ def notebook(desk: Desk, language: Language = ENGLISH) -> str:
     introduction = f"{language.words['introduction']} {language.say('note', label=desk.label)}"
     add("markdown", f"# {language.words['heading']}\n\n{introduction}\n")
     add("code", SETUP)
-    helpers = HELPERS.replace("DEVICE", desk.device if desk.device[:2] != "cc" else "t4")
+    helpers = HELPERS.replace("DEVICE", model_of(desk))
     in_language = f" + {option(language).split()}" * (language is not ENGLISH)
     add("code", helpers.replace("OPTION", in_language))
     for place, lesson in enumerate(language.lessons, 1):
