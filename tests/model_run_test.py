@@ -52,6 +52,9 @@ class ModelRun(unittest.TestCase):
             self.assertEqual((env["source"], env["gpu"]["uuid"]), ("model", "model:h200"))
             self.assertEqual(env["parameters"]["file"], str(PARAMETERS))
             self.assertEqual(env["parameters"]["content"], json.loads(PARAMETERS.read_text()))
+            # docs/model.md says why the model does not cover these.
+            apart = [name for name, it in env["experiments"].items() if it["outside_model"]]
+            self.assertEqual(apart, ["cache_reuse", "clusters", "constant_memory", "launch_bounds_roulette"])
             self.assertEqual(rows(run / "samples.csv"), [])
             check = validated(run)
             self.assertEqual(check.returncode, 0, check.stdout + check.stderr)

@@ -51,7 +51,6 @@ const AddExperiment sm_share{{
     .question = "How much throughput do fewer SMs leave?",
     .dial = "sm_count",
     .split_by = {"warps_per_sm", "grid_size"},
-    .outside_model = "no parameter says which SMs a green context gets, nor what their GPCs carry to the L2",
     .words = {{"read", "DRAM reads"},
               {"two-operand", "FMA chains"},
               {"cache_reuse", "L2 reads"},

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-RUN = HERE.parents[1] / "results" / "nvidia-h200" / "2026-11-28-36886d3cffd7"
+RUN = HERE.parents[1] / "results" / "nvidia-h200" / "2026-11-28-94ada86ac786"
 NCU = os.environ.get("NCU", "ncu")
 AT_ONCE = 15
 IF_KNOWN = ["launch__cluster_size", "launch__barrier_count", "launch__stack_size"]

@@ -22,7 +22,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-RUN = Path(__file__).parents[2] / "results" / "nvidia-h200" / "2026-11-28-36886d3cffd7" / "cases.csv"
+RUN = Path(__file__).parents[2] / "results" / "nvidia-h200" / "2026-11-28-94ada86ac786" / "cases.csv"
 OUTSIDE = {"cache_reuse", "clusters", "constant_memory", "launch_bounds_roulette"}
 CODE = [
     "family", "form", "ilp", "bytes_per_access", "data_type", "static_smem_bytes", "barriers", "tile_width",

@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 from occbench_tools import machine_code, sass  # noqa: E402
 
 HERE = Path(__file__).parent
-RUN = ROOT / "results" / "nvidia-h200" / "2026-11-28-36886d3cffd7" / "cases.csv"
+RUN = ROOT / "results" / "nvidia-h200" / "2026-11-28-94ada86ac786" / "cases.csv"
 OPTION = {"registers": "--registers", "block": "--block-size", "ballast": "--dynamic-smem"}
 COLUMN = {"registers": "registers_per_thread", "block": "block_size", "ballast": "dynamic_smem_bytes"}
 SMALL = 0.03  # a change by less has no sign

@@ -23,6 +23,7 @@ from functools import lru_cache
 from typing import Any
 
 import pandas as pd
+from occbench_tools.explain.achieved import POINTS
 from occbench_tools.predictions import AIM
 
 from occbench_docs import DocsError
@@ -143,6 +144,13 @@ def value_at(tree: Any, path: str) -> Any:  # noqa: ANN401
     return tree
 
 
+def counter_agrees(run: Run) -> str:
+    """'2,471 of 2,538': cases whose block records and hardware counter agree, as `explain` counts them."""
+    both = run.cases.dropna(subset=["occupancy_resident", "occupancy_achieved"])
+    apart = (both["occupancy_resident"] - both["occupancy_achieved"]).abs()
+    return f"{grouped(int((apart <= POINTS).sum()))} of {grouped(len(both))}"
+
+
 def env(path: str, form: str = "{}", scale: float = 1) -> Figure:
     def text_of(run: Run) -> str:
         value = value_at(run.env, path)
@@ -215,6 +223,7 @@ FIGURES: dict[str, Figure] = {
     "commit": env("git_commit", "`{:.12}`"),
     "cases": count(),
     "experiments": lambda run: f"{run.cases['experiment'].nunique()}",
+    "counter-agrees": counter_agrees,
     # Limits of an SM.
     "slots": env("gpu.max_threads_per_sm", "{:.0f}", 1 / 32),
     "slots-half": env("gpu.max_threads_per_sm", "{:.0f} resident warps", 1 / 64),

@@ -18,7 +18,7 @@ READ = (
     "case_id", "status", "block_size", "grid_size", "registers_per_thread", "local_bytes",
     "warps_per_sm", "limiters", "occupancy_theoretical", "occupancy_textbook",
     "blocks_per_sm", "blocks_per_sm_api", "blocks_per_sm_resident", "occupancy_resident",
-    "samples", "stop_reason", "time_median_s", "time_ci95_low_s", "time_ci95_high_s",
+    "occupancy_achieved", "samples", "stop_reason", "time_median_s", "time_ci95_low_s", "time_ci95_high_s",
     "throughput", "throughput_unit", "ceiling_kind", "percent_of_ceiling", "per_cycle_per_sm",
     "throughput_predicted", "bound_predicted",
 )  # fmt: skip
