@@ -36,6 +36,7 @@ set(sources ${theory}
   benchmarks/report/columns.cpp benchmarks/report/format.cpp benchmarks/report/table.cpp
   benchmarks/commands/calc/batch.cpp benchmarks/commands/calc/columns.cpp
   benchmarks/commands/calc/formulas.cpp benchmarks/commands/calc/kernels.cpp
+  benchmarks/commands/calc/left_out.cpp
   benchmarks/commands/calc/predict.cpp benchmarks/commands/calc/print.cpp
   benchmarks/commands/calc/query.cpp benchmarks/commands/calc/rank.cpp
   benchmarks/commands/inspect/columns.cpp benchmarks/commands/inspect/print.cpp

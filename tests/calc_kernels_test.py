@@ -112,6 +112,18 @@ class Profilers(unittest.TestCase):
         self.assertEqual((row["block_size"], row["dynamic_smem_bytes"]), ("256", "65536"))
         self.assertEqual((float(row["time_us"]), row["status"]), (1024.5, "ok"))  # it ran: it has opted in
 
+    def test_sums_of_times_have_no_noise(self) -> None:
+        """0.1 + 0.2 is 0.30000000000000004 in binary."""
+        names = ("ID", "Kernel Name", "Block Size", "CC", "launch__registers_per_thread",
+                 "launch__shared_mem_per_block_dynamic", "gpu__time_duration.sum")  # fmt: skip
+        rows = (names, ("",) * 6 + ("us",), ("1", "k", "64", "9.0", "32", "0", "0.1"),
+                ("2", "k", "64", "9.0", "32", "0", "0.2"))  # fmt: skip
+        text = "".join(",".join(f'"{cell}"' for cell in row) + "\n" for row in rows)
+        (row,) = asked("-", stdin=text)
+        self.assertEqual(row["time_us"], "0.3")
+        done = occbench("calc", "-", "--format", "json", stdin=text, gpu=False)
+        self.assertIn('"time_us": 0.3,', done.stdout)
+
     def test_a_report_is_read_by_ncu(self) -> None:
         with working_folder() as folder:
             (folder / "p.ncu-rep").write_bytes(b"NVR\0binary")

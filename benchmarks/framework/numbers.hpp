@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -61,6 +62,10 @@ inline std::string grouped(std::integral auto number) {
     digits.insert(static_cast<std::size_t>(i), 1, ',');
   return digits;
 }
+
+/// Of a time in microseconds; profilers round to a nanosecond. A sum of theirs has noise below: 0.1 + 0.2 is
+/// 0.30000000000000004.
+inline double whole_picoseconds(double us) { return std::round(us * 1e6); }
 
 /// The shortest decimal that reads back as the same double: 0.75, 0.984375.
 inline std::string shortest(double value) {

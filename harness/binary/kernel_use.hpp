@@ -46,11 +46,12 @@ struct KernelUse {
   /// `cc` is unknown, and on cc 9.0 and later static_smem_bytes includes reserved_smem_bytes.
   bool may_hold_reserved_smem = false;
   std::map<std::int64_t, GridUse> grids;  ///< by blocks per launch; empty if the grid is unknown
-  // What a profiler says of the device and of shared memory; empty or nullopt if it does not.
+  // What a profiler says of the device and of limits; empty or nullopt if it does not.
   std::string device_name;  ///< "NVIDIA H200"
   std::optional<int> sm_count;
   std::optional<RoundedBytes> rounded_static_smem, rounded_dynamic_smem;
   std::optional<int> smem_block_limit;           ///< ncu's 'Block Limit Shared Mem'
+  std::optional<int> barrier_block_limit;        ///< ncu's 'Block Limit Barriers'
   std::optional<std::size_t> smem_config_bytes;  ///< shared memory of the SM in that launch
 };
 

@@ -68,6 +68,8 @@ constexpr Metric metrics[] = {
      }},
     {"launch__occupancy_limit_shared_mem", "Block Limit Shared Mem", true,
      [](KernelUse& use, const ReportNumber& n, const std::string&) { use.smem_block_limit = whole(n); }},
+    {"launch__occupancy_limit_barriers", "Block Limit Barriers", true,
+     [](KernelUse& use, const ReportNumber& n, const std::string&) { use.barrier_block_limit = whole(n); }},
     {"gpu__time_duration.sum", "Duration", false,
      [](KernelUse& use, const ReportNumber& n, const std::string&) { use.time_us = n.value; }},
 };

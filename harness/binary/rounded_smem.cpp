@@ -86,7 +86,7 @@ std::optional<RoundedBytes> rounded_bytes(const std::optional<ReportNumber>& num
                       static_cast<std::size_t>(std::floor(number->most))};
 }
 
-std::string resolve_rounded_smem(const theory::SmLimits& sm, const KernelUse& use, theory::Query& query) {
+SmemRounding resolve_rounded_smem(const theory::SmLimits& sm, const KernelUse& use, theory::Query& query) {
   if (!use.rounded_static_smem && !use.rounded_dynamic_smem) return {};
   theory::Footprint& f = query.footprint;
   const Totals all = {least_of(use.rounded_static_smem, f.static_smem_bytes) +
@@ -98,20 +98,22 @@ std::string resolve_rounded_smem(const theory::SmLimits& sm, const KernelUse& us
   if (preferred < known.least || preferred > known.most)
     f = with_total(f, use, roundest(static_cast<double>(known.least), static_cast<double>(known.most)));
   if (known.is_one()) return {};
+  const bool are_both = use.rounded_static_smem && use.rounded_dynamic_smem;
+  const std::string figures =
+      are_both ? use.rounded_static_smem->text + " and " + use.rounded_dynamic_smem->text
+               : (use.rounded_dynamic_smem ? use.rounded_dynamic_smem : use.rounded_static_smem)->text;
   const auto blocks = [&](std::size_t total) {
     return theory::occupancy(sm, with_total(f, use, total)).blocks_per_sm;
   };
   const int most_blocks = blocks(known.least);
-  if (most_blocks == blocks(known.most)) return {};
+  if (most_blocks == blocks(known.most)) return {figures, {}};
   const std::size_t cliff =
       theory::first_true(known.least, known.most + 1, [&](std::size_t b) { return blocks(b) < most_blocks; });
-  const std::string text =
-      (use.rounded_static_smem && use.rounded_dynamic_smem)
-          ? use.rounded_static_smem->text + " and " + use.rounded_dynamic_smem->text + " are"
-          : (use.rounded_dynamic_smem ? use.rounded_dynamic_smem : use.rounded_static_smem)->text + " is";
-  return text + " rounded: " + answer_text(sm, with_total(f, use, cliff - 1)) + " up to " +
-         bytes_text(cliff - 1) + ", " + answer_text(sm, with_total(f, use, known.most)) + " with " +
-         bytes_text(known.most) + "; " + bytes_text(f.static_smem_bytes + f.dynamic_smem_bytes) + " is taken";
+  return {figures, figures + (are_both ? " are" : " is") +
+                       " rounded: " + answer_text(sm, with_total(f, use, cliff - 1)) + " up to " +
+                       bytes_text(cliff - 1) + ", " + answer_text(sm, with_total(f, use, known.most)) +
+                       " with " + bytes_text(known.most) + "; " +
+                       bytes_text(f.static_smem_bytes + f.dynamic_smem_bytes) + " is taken"};
 }
 
 }  // namespace occbench::binary

@@ -19,10 +19,16 @@ namespace occbench::binary {
 [[nodiscard]] std::optional<RoundedBytes> rounded_bytes(const std::optional<ReportNumber>& number,
                                                         const std::string& text);
 
+/// Texts, empty where there is nothing to say.
+struct SmemRounding {
+  std::string figures;  ///< "45.57 Kbyte/block", where more than one value agrees with the report
+  std::string
+      remark;  ///< why there are two answers, if both are possible: "45.57 Kbyte/block is rounded: ..."
+};
+
 /// Sets the query's shared memory to a value that agrees with all that the report says: its rounded figures,
-/// and, if it has them, the blocks that shared memory allows of the launch's configuration. Returns why there
-/// are two answers, if both are possible: "45.57 Kbyte/block is rounded: ..."; otherwise an empty text.
-[[nodiscard]] std::string resolve_rounded_smem(const theory::SmLimits& sm, const KernelUse& use,
-                                               theory::Query& query);
+/// and, if it has them, the blocks that shared memory allows of the launch's configuration.
+[[nodiscard]] SmemRounding resolve_rounded_smem(const theory::SmLimits& sm, const KernelUse& use,
+                                                theory::Query& query);
 
 }  // namespace occbench::binary

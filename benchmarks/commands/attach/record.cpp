@@ -22,7 +22,7 @@ namespace {
 
 using namespace attach;
 
-std::string seconds(double us) { return shortest(us * 1e-6); }
+std::string seconds(double us) { return shortest(whole_picoseconds(us) / 1e12); }
 
 struct KernelRow {
   std::size_t id;

@@ -6,12 +6,15 @@
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 
 #include "benchmarks/commands/calc/columns.hpp"
+#include "benchmarks/commands/calc/left_out.hpp"
 #include "benchmarks/commands/calc/rank.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
+#include "harness/binary/barrier_limit.hpp"
 #include "harness/binary/rounded_smem.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/joined.hpp"
@@ -20,7 +23,6 @@
 namespace occbench::commands {
 namespace {
 
-constexpr std::size_t name_room = 44;
 constexpr std::size_t names_listed = 3, sizes_listed = 6;
 
 struct KernelRow {
@@ -30,6 +32,7 @@ struct KernelRow {
   Query query{};
   Answer answer{};
   std::vector<Ranked> ranked{};  ///< of `--block-size all`
+  std::string rounded_smem{};    ///< "45.57 Kbyte/block", where the bytes are not known exactly
   double underfilled_us = 0;     ///< time in launches of less than a wave
   double few_blocks_us = 0;      ///< time in launches with fewer blocks than SMs
 
@@ -59,10 +62,11 @@ std::vector<binary::KernelUse> select_kernels(const binary::KernelUses& uses, co
   return kernels;
 }
 
-/// The grid that took most time, or was launched most; 0 if unknown.
+/// The grid that took most time, or was launched most, or is the largest of these; 0 if unknown.
 std::int64_t main_grid(const binary::KernelUse& use) {
-  const auto most = std::ranges::max_element(
-      use.grids, {}, [](const auto& grid) { return std::pair(grid.second.time_us, grid.second.launches); });
+  const auto most = std::ranges::max_element(use.grids, {}, [](const auto& grid) {
+    return std::tuple(grid.second.time_us, grid.second.launches, grid.first);
+  });
   return most == use.grids.end() ? 0 : most->first;
 }
 
@@ -114,6 +118,11 @@ bool have_run(Rows rows) { return std::ranges::any_of(rows, &KernelRow::has_run)
 bool are_ranked(Rows rows) { return rows.front().is_ranked(); }
 bool are_not_ranked(Rows rows) { return !are_ranked(rows); }
 
+std::int64_t grid_count(const KernelRow& row) { return static_cast<std::int64_t>(row.use.grids.size()); }
+bool is_one_of_several(const KernelRow& row) {
+  return grid_count(row) > 1 && row.use.grids.contains(row.query.grid_blocks);
+}
+
 /// Before the columns of the answer.
 constexpr Column<KernelRow> kernel_columns[] = {
     {"kernel", [](const auto& r) { return Value(printable(binary::demangled(r.use.name))); }, "kernel",
@@ -126,9 +135,18 @@ constexpr Column<KernelRow> kernel_columns[] = {
      }},
     {"launches", [](const auto& r) { return r.has_run() ? Value(r.use.launches) : Value(); }, "launches",
      [](const auto& r) { return grouped(r.use.launches); }, have_run},
-    {"time_us", [](const auto& r) { return r.is_timed() ? Value(r.use.time_us) : Value(); }, "time us",
-     [](const auto& r) { return r.is_timed() ? significant(r.use.time_us) : "-"; },
+    {"time_us",
+     [](const auto& r) { return r.is_timed() ? Value(whole_picoseconds(r.use.time_us) / 1e6) : Value(); },
+     "time us", [](const auto& r) { return r.is_timed() ? significant(r.use.time_us) : "-"; },
      [](Rows rows) { return std::ranges::any_of(rows, &KernelRow::is_timed); }},
+    {"grids", [](const auto& r) { return r.use.grids.empty() ? Value() : Value(grid_count(r)); }, "grid",
+     [](const auto& r) {
+       return grouped(r.query.grid_blocks) +
+              (is_one_of_several(r) ? " (of " + grouped(grid_count(r)) + " grids)" : "");
+     },
+     [](Rows rows) { return any(rows, is_one_of_several); }},
+    {"rounded_smem",
+     [](const auto& r) { return r.rounded_smem.empty() ? Value() : Value(printable(r.rounded_smem)); }},
     {"stack_bytes", [](const auto& r) { return or_unknown(r.use.stack_bytes); }},
     {nullptr, nullptr, "threads", [](const auto& r) { return grouped(r.query.footprint.block_size); },
      are_not_ranked},
@@ -265,55 +283,13 @@ std::string link_remark(const binary::KernelUse& use) {
          "`nvlink -v` or `occbench inspect PROGRAM` has the count after device linking";
 }
 
-/// The compute capabilities on which a block's dynamic shared memory may be as large.
-std::string where_it_fits(std::size_t bytes) {
-  std::string names;
-  for (const std::string& cc : theory::compute_capabilities())
-    if (theory::smem_limit_per_block_bytes(theory::find_device("cc" + cc).sm) >= bytes)
-      names += (names.empty() ? "it fits on cc " : ", ") + cc;
-  return names.empty() ? "no GPU has as much per block" : names;
-}
-
-/// What a tool refused, and what to do.
-std::string explanation(const binary::Refused& r) {
-  const std::string kernel = r.kernel.empty() ? "" : binary::short_name(r.kernel, name_room) + ": ";
-  const std::string need = grouped(r.needed), most = grouped(r.most);
-  const std::string callee = binary::short_name(r.callee, name_room);
-  if (r.resource == "shared data")
-    return kernel + "cannot launch: " + need + " B of static shared memory exceeds the " + most +
-           " B that a kernel may declare; as dynamic shared memory "
-           "(cudaFuncAttributeMaxDynamicSharedMemorySize) " +
-           where_it_fits(r.needed);
-  if (r.resource == "shared memory")
-    return "cannot launch: a block needs " + need + " B of shared memory, and may have " + most +
-           " B here; smaller tiles or fewer stages (num_stages) need less; " + where_it_fits(r.needed);
-  if (r.resource == "threads" || r.resource == "tensor memory")
-    return "cannot launch: a block needs " + need +
-           (r.resource == "threads" ? " threads" : " columns of tensor memory") + ", and may have " + most;
-  if (r.resource == "registers")
-    return kernel + "capped at " + most + " registers, and calls " + callee + ", which has " + need +
-           ": a cap below that does not link, unless it is compiled with the same cap";
-  if (r.resource == "definition")
-    return callee + ": no object of the link has it; compile its file with -rdc=true and link that too";
-  if (r.resource == "separable compilation")
-    return callee + ": it is in another file; compile both with -rdc=true, and link them";
-  if (r.resource == "launch")
-    return "too many resources requested for launch: registers x threads exceed a block's 65,536 registers; "
-           "`occbench calc --block-size N --registers N` tells which size launches";
-  if (!r.resource.empty())
-    return kernel + need + " B of " + r.resource + ", at most " + most + " B are allowed";
-  return r.text;
-}
-
-void print_left_out(const binary::KernelUses& uses, const std::map<std::string, std::size_t>& unknown,
-                    const std::string& source) {
-  const auto print = [&](const std::string& what) {
-    print_wrapped(std::cerr, "occbench: " + source + ": " + printable(what));
-  };
-  for (const std::string& what : uses.left_out) print("left out: " + what);
-  for (const auto& [cc, count] : unknown)
-    print("left out: " + count_of(count, "kernel") + " for cc " + cc + ", of which calc knows nothing");
-  for (const binary::Refused& refused : uses.refused) print(explanation(refused));
+/// Several counts allow as many blocks; how many fewer would gain a block differs.
+std::string barrier_remark(const KernelRow& row, const binary::BarrierCount& count) {
+  if (count.least == count.most || row.query.footprint.barriers != count.taken ||
+      !theory::has(row.answer.occupancy.limiters, theory::Limiter::barriers))
+    return {};
+  return "; " + std::to_string(count.least) + " to " + std::to_string(count.most) +
+         " barriers by 'Block Limit Barriers': " + std::to_string(count.taken) + " is taken";
 }
 
 using DevicesByName = std::map<std::pair<std::string, int>, CalcDevice>;  // and by SMs
@@ -339,16 +315,20 @@ const CalcDevice& device_of(const binary::KernelUse& use, const CalcOptions& opt
 void answer_row(KernelRow& row, bool has_run, const std::string& source, const CalcOptions& options) {
   if (row.use.may_hold_reserved_smem && row.device->facts.sm.cc_major >= 9)
     row.use.static_smem_bytes -= binary::reserved_smem_bytes;
+  const auto barriers = binary::barriers_by_limit(row.device->facts.sm, row.use);
+  if (barriers) row.use.barriers = barriers->taken;
   row.query = query_of(row.use, has_run, source, options);
   const bool is_smem_given = !options.texts[2].empty() || !options.texts[3].empty();
-  const std::string rounding =
-      is_smem_given ? "" : binary::resolve_rounded_smem(row.device->facts.sm, row.use, row.query);
+  binary::SmemRounding rounding;
+  if (!is_smem_given) rounding = binary::resolve_rounded_smem(row.device->facts.sm, row.use, row.query);
+  row.rounded_smem = rounding.figures;
   if (options.texts[0] == all_block_sizes)
     row.ranked = rank_block_sizes(*row.device, row.query);
   else
     row.answer = answer(*row.device, row.query);
   if (row.answer.launches()) row.answer.status += link_remark(row.use);
-  if (!rounding.empty()) row.answer.status += "; " + rounding;
+  if (!rounding.remark.empty()) row.answer.status += "; " + rounding.remark;
+  if (barriers) row.answer.status += barrier_remark(row, *barriers);
   count_underfilled(row);
 }
 
