@@ -207,7 +207,8 @@ const char* refusal_of(const fs::path& path) {
   if (path.extension() == ".ptx")
     return "is PTX, which has no registers yet; `ptxas -arch=sm_90` makes a cubin of it";
   if (path.extension() == ".cu") return "is a source file; `nvcc -cubin -arch=sm_90` makes a cubin of it";
-  return "is no cubin, fatbin, object, archive, library or program, nor a wheel, zip or tar file of them";
+  return "is no cubin, fatbin, object, archive, library or program, nor a wheel, zip or tar file of them; "
+         "logs and profiles are for `occbench calc FILE`";
 }
 
 }  // namespace

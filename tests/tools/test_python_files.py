@@ -19,20 +19,21 @@ from pages import built
 sys.path.insert(0, str(REPOSITORY / "tests"))
 import occbench
 from forms_test import FORMS, difference
+from occbench_tools.caps.builds import add_linked, uses_of
 
 pytestmark = pytest.mark.skipif(not built(), reason="no occbench is built")
 
 
 def calls() -> list[Any]:
-    """The first calls of `calc FILE` in tests/forms: of each form and exit code one."""
-    found = {}
+    """Each call of `calc FILE` in tests/forms."""
+    found = []
     for path in sorted(FORMS.glob("*/form.json")):
         for asked in json.loads(path.read_text(encoding="utf-8"))["asked"]:
             command, file, *words = asked["words"]
             if command == "calc" and not file.startswith("-"):
-                name = f"{path.parent.name}-{asked.get('exit', 0)}"
-                found.setdefault(name, (path.parent / file, words, asked))
-    return [pytest.param(*call, id=name) for name, call in found.items()]
+                name = " ".join([path.parent.name, file, *words])
+                found.append(pytest.param(path.parent / file, words, asked, id=name))
+    return found
 
 
 def cells(row: dict[str, Any]) -> dict[str, str]:
@@ -64,3 +65,25 @@ def test_what_is_missing(tmp_path: Path) -> None:
         occbench.calc(FORMS / "ptxas_v/log.txt")
     with pytest.warns(UserWarning, match=r"left out: 1 kernel for cc 19\.9"):
         assert len(occbench.calc(FORMS / "ptxas_archs/log.txt", block_size=128)) == 1
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "ptxas_v/visual_studio.txt",
+        "ptxas_archs/log.txt",
+        *(f"nvlink_v/{n}.txt" for n in ("functions", "ptxas", "shared")),
+    ],
+)
+def test_caps_reads_a_compilers_text_as_calc_does(file: str) -> None:
+    """`caps` has its own reader of what its own calls of ptxas and nvlink print for one architecture."""
+    with warnings.catch_warnings(action="ignore"):
+        rows = occbench.calc(FORMS / file, block_size=128)
+    text = (FORMS / file).read_text(encoding="utf-8")
+    uses = uses_of(text)
+    architecture = rows[0]["compute_capability"].replace(".", "")
+    add_linked(uses, text, f"sm_{architecture}")
+    names = ("registers", "static_smem_bytes", "spill_bytes", "stack_bytes", "barriers")
+    keys = ("registers_per_thread", *names[1:])
+    right = sorted(tuple(row[key] for key in keys) for row in rows)
+    assert sorted(tuple(getattr(use, name) for name in names) for use in uses.values()) == right

@@ -27,6 +27,7 @@ except ImportError:
 pytestmark = pytest.mark.skipif(not LIBRARY, reason=f"no {NAME} is built")
 
 CUBIN = REPOSITORY / "tests/samples/inspect.cubin"
+FORMS = REPOSITORY / "tests/forms"
 CORPUS = REPOSITORY / "tests/fuzz/corpus/binaries"
 COLUMNS = {
     "kernel": "name",
@@ -38,6 +39,9 @@ COLUMNS = {
     "spill_bytes": "spill_bytes",
     "has_local_array": "has_local_array",
     "barriers": "barriers",
+    "virtual_resources": "virtual_resources",
+    "tensor_columns": "tensor_columns",
+    "is_linked": "is_linked",
     "launch_bound": "launch_bound",
     "cluster_size": "cluster_size",
     "code_bytes": "code_bytes",
@@ -50,7 +54,7 @@ def cell(value: object) -> str:
 
 @pytest.mark.skipif(not built(), reason="no occbench is built")
 @pytest.mark.filterwarnings("ignore:.*has sections of GPU code that overlap")  # one file of the corpus
-@pytest.mark.parametrize("path", [CUBIN, CORPUS, built()], ids=["cubin", "folder", "program"])
+@pytest.mark.parametrize("path", [CUBIN, CORPUS, FORMS, built()], ids=["cubin", "corpus", "forms", "program"])
 def test_it_reads_what_the_program_reads(path: Path) -> None:
     words = [built(), "inspect", path, "--block-size", "256", "--format", "csv"]
     said = list(csv.DictReader(io.StringIO(subprocess.run(words, capture_output=True, text=True).stdout)))
@@ -68,6 +72,7 @@ def test_it_reads_what_the_program_reads(path: Path) -> None:
         barriers=[kernels[n].barriers or 0 for n in plain],
         cluster_size=[kernels[n].cluster_size or 1 for n in plain],
         max_block_size=[kernels[n].launch_bound or 1024 for n in plain],
+        virtual_resources=[kernels[n].virtual_resources for n in plain],
     )
     assert [float(said[n]["occupancy"]) for n in plain] == found.occupancy.tolist()
 
