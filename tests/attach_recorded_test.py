@@ -112,9 +112,11 @@ class Recorded(AttachCase):
             self.assertEqual(list(self.timed_by(f"r{n}")), ["activity"])
             expected = {("untouched", 6): 100, ("pinned", 6): 100, ("lower", 5): 120, ("lower", 3): 200}
             for launch in rows(self.folder / f"r{n}/launches.csv"):
+                seconds = float(launch["time_s"])
+                self.assertEqual(seconds, round(seconds, 12), "a time has no digits below a picosecond")
                 time = expected.get((launch["arm"], int(launch["blocks_per_sm"])))
                 if time is not None:
-                    self.assertAlmostEqual(1e6 * float(launch["time_s"]), time, delta=0.1)
+                    self.assertAlmostEqual(1e6 * seconds, time, delta=0.1)
 
     def test_of_a_short_program_all_comes_at_the_end(self) -> None:
         for end in ("return", "_exit"):
