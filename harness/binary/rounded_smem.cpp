@@ -86,14 +86,15 @@ std::optional<RoundedBytes> rounded_bytes(const std::optional<ReportNumber>& num
                       static_cast<std::size_t>(std::floor(number->most))};
 }
 
-SmemRounding resolve_rounded_smem(const theory::SmLimits& sm, const KernelUse& use, theory::Query& query) {
+SmemRounding resolve_rounded_smem(const theory::SmLimits& reported, const theory::SmLimits& sm,
+                                  const KernelUse& use, theory::Query& query) {
   if (!use.rounded_static_smem && !use.rounded_dynamic_smem) return {};
   theory::Footprint& f = query.footprint;
   const Totals all = {least_of(use.rounded_static_smem, f.static_smem_bytes) +
                           least_of(use.rounded_dynamic_smem, f.dynamic_smem_bytes),
                       most_of(use.rounded_static_smem, f.static_smem_bytes) +
                           most_of(use.rounded_dynamic_smem, f.dynamic_smem_bytes)};
-  const Totals known = agreeing(sm, use, f, all);
+  const Totals known = agreeing(reported, use, f, all);
   const std::size_t preferred = f.static_smem_bytes + f.dynamic_smem_bytes;
   if (preferred < known.least || preferred > known.most)
     f = with_total(f, use, roundest(static_cast<double>(known.least), static_cast<double>(known.most)));

@@ -27,8 +27,9 @@ struct SmemRounding {
 };
 
 /// Sets the query's shared memory to a value that agrees with all that the report says: its rounded figures,
-/// and, if it has them, the blocks that shared memory allows of the launch's configuration.
-[[nodiscard]] SmemRounding resolve_rounded_smem(const theory::SmLimits& sm, const KernelUse& use,
-                                                theory::Query& query);
+/// and, if it has them, the blocks that shared memory allows of the launch's configuration. `reported` is the
+/// SM of the report, `sm` the one that the answers are for.
+[[nodiscard]] SmemRounding resolve_rounded_smem(const theory::SmLimits& reported, const theory::SmLimits& sm,
+                                                const KernelUse& use, theory::Query& query);
 
 }  // namespace occbench::binary

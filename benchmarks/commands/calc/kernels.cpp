@@ -311,16 +311,26 @@ const CalcDevice& device_of(const binary::KernelUse& use, const CalcOptions& opt
   return entry->second;
 }
 
+/// The SM that the file's limits are of: --device may ask for another.
+theory::SmLimits reported_sm(const KernelRow& row, const CalcOptions& options) try {
+  if (options.device.empty() || row.use.cc.empty()) return row.device->facts.sm;
+  return theory::find_device("cc" + row.use.cc).sm;
+} catch (const std::invalid_argument&) {
+  return row.device->facts.sm;
+}
+
 /// Answers a row that has its kernel and its device.
 void answer_row(KernelRow& row, bool has_run, const std::string& source, const CalcOptions& options) {
   if (row.use.may_hold_reserved_smem && row.device->facts.sm.cc_major >= 9)
     row.use.static_smem_bytes -= binary::reserved_smem_bytes;
-  const auto barriers = binary::barriers_by_limit(row.device->facts.sm, row.use);
+  const theory::SmLimits reported = reported_sm(row, options);
+  const auto barriers = binary::barriers_by_limit(reported, row.use);
   if (barriers) row.use.barriers = barriers->taken;
   row.query = query_of(row.use, has_run, source, options);
   const bool is_smem_given = !options.texts[2].empty() || !options.texts[3].empty();
   binary::SmemRounding rounding;
-  if (!is_smem_given) rounding = binary::resolve_rounded_smem(row.device->facts.sm, row.use, row.query);
+  if (!is_smem_given)
+    rounding = binary::resolve_rounded_smem(reported, row.device->facts.sm, row.use, row.query);
   row.rounded_smem = rounding.figures;
   if (options.texts[0] == all_block_sizes)
     row.ranked = rank_block_sizes(*row.device, row.query);
