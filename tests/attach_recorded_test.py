@@ -110,6 +110,8 @@ class Recorded(AttachCase):
             self.assertEqual((kernel["verdict"], kernel["launches"]), ("needs occupancy", "3000"))
             self.assertAlmostEqual(float(kernel["gain"]), 1 - 6 / 8, delta=0.01)
             self.assertEqual(list(self.timed_by(f"r{n}")), ["activity"])
+            for seconds in self.env(f"r{n}")["time"].values():  # type: ignore[attr-defined]
+                self.assertEqual(seconds, round(seconds, 12))
             expected = {("untouched", 6): 100, ("pinned", 6): 100, ("lower", 5): 120, ("lower", 3): 200}
             for launch in rows(self.folder / f"r{n}/launches.csv"):
                 seconds = float(launch["time_s"])

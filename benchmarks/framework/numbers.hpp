@@ -63,9 +63,10 @@ inline std::string grouped(std::integral auto number) {
   return digits;
 }
 
-/// Of a time in microseconds; profilers round to a nanosecond. A sum of theirs has noise below: 0.1 + 0.2 is
-/// 0.30000000000000004.
-inline double whole_picoseconds(double us) { return std::round(us * 1e6); }
+/// Without the noise below what clocks and profilers resolve: 0.1 + 0.2 is 0.30000000000000004.
+inline double to_picoseconds(double seconds) { return std::round(seconds * 1e12) / 1e12; }
+/// The same of microseconds.
+inline double us_to_picoseconds(double us) { return std::round(us * 1e6) / 1e6; }
 
 /// The shortest decimal that reads back as the same double: 0.75, 0.984375.
 inline std::string shortest(double value) {

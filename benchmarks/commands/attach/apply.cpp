@@ -230,13 +230,13 @@ struct RunRow {
   const Run& run;
 };
 
-std::string measured(double seconds) { return seconds > 0 ? shortest(seconds) : ""; }
+std::string measured(double seconds) { return seconds > 0 ? shortest(to_picoseconds(seconds)) : ""; }
 
 constexpr CsvColumn<RunRow> run_columns[] = {
     {"run", [](const RunRow& r) { return std::to_string(r.number); }},
     {"pair", [](const RunRow& r) { return std::to_string(r.run.pair); }},
     {"levels", [](const RunRow& r) { return std::string(r.run.has_levels ? "applied" : "plain"); }},
-    {"wall_s", [](const RunRow& r) { return shortest(r.run.ended.wall_s); }},
+    {"wall_s", [](const RunRow& r) { return shortest(to_picoseconds(r.run.ended.wall_s)); }},
     {"gpu_time_s", [](const RunRow& r) { return measured(r.run.times.gpu_s); }},
     {"steps", [](const RunRow& r) { return r.run.times.steps > 0 ? std::to_string(r.run.times.steps) : ""; }},
     {"step_mean_s", [](const RunRow& r) { return measured(r.run.times.step_s); }},

@@ -22,7 +22,7 @@ namespace {
 
 using namespace attach;
 
-std::string seconds(double us) { return shortest(whole_picoseconds(us) / 1e12); }
+std::string seconds(double us) { return shortest(to_picoseconds(us * 1e-6)); }
 
 struct KernelRow {
   std::size_t id;
@@ -253,8 +253,9 @@ void record_attached(const std::filesystem::path& folder, const Collected& all,
                      {"processes", nlohmann::json::array()},
                      {"complaints", all.complaints}};
   if (all.time.wall_s > 0)
-    env["time"] = {
-        {"wall_s", all.time.wall_s}, {"launching_s", all.time.launching_s}, {"gpu_busy_s", all.time.busy_s}};
+    env["time"] = {{"wall_s", to_picoseconds(all.time.wall_s)},
+                   {"launching_s", to_picoseconds(all.time.launching_s)},
+                   {"gpu_busy_s", to_picoseconds(all.time.busy_s)}};
   for (const AttachedDevice& device : all.devices) env["gpus"].push_back(gpu_json(device));
   for (const AttachedProcess& process : all.processes)
     env["processes"].push_back({{"id", process.id},

@@ -136,7 +136,7 @@ constexpr Column<KernelRow> kernel_columns[] = {
     {"launches", [](const auto& r) { return r.has_run() ? Value(r.use.launches) : Value(); }, "launches",
      [](const auto& r) { return grouped(r.use.launches); }, have_run},
     {"time_us",
-     [](const auto& r) { return r.is_timed() ? Value(whole_picoseconds(r.use.time_us) / 1e6) : Value(); },
+     [](const auto& r) { return r.is_timed() ? Value(us_to_picoseconds(r.use.time_us)) : Value(); },
      "time us", [](const auto& r) { return r.is_timed() ? significant(r.use.time_us) : "-"; },
      [](Rows rows) { return std::ranges::any_of(rows, &KernelRow::is_timed); }},
     {"grids", [](const auto& r) { return r.use.grids.empty() ? Value() : Value(grid_count(r)); }, "grid",
