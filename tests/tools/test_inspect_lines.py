@@ -201,6 +201,17 @@ def test_what_means_no_kernel_or_several_is_refused(
     assert done.returncode == 2 and complaint in done.stderr and not done.stdout
 
 
+@needs_tools
+def test_a_whole_name_means_one_kernel(inspect: Inspect, folder: Path) -> None:
+    """Although another kernel has it in its own."""
+    source = folder / "names.cu"
+    source.write_text(
+        "__global__ void sum(float* p) { *p = 1; }\n__global__ void sums(float* p) { *p = 2; }\n"
+    )
+    subprocess.run(["nvcc", "-arch=sm_90", "-cubin", "-lineinfo", source], cwd=folder, check=True)
+    assert answer(inspect("names.cubin", "--lines", "sum", "--format", "json"))["symbol"] == "_Z3sumPf"
+
+
 # As nvdisasm 13.5 prints a kernel of sm_90, cut.
 LIVE = """
 .text.k:                                                     // |     :        |

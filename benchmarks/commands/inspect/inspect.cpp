@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -196,8 +197,18 @@ void print_answer(std::ostream& out, const InspectOptions& o, const std::vector<
   }
 }
 
+/// Keeps the one kernel whose whole name is `name`, if there is one: others may have it in theirs.
+void prefer_whole_name(std::vector<Inspected>& rows, const std::string& name) {
+  const auto is_other = [&](const Inspected& row) {
+    const std::string& symbol = row.kernel->use.name;
+    return binary::demangled(symbol) != name && binary::short_name(symbol, std::string::npos) != name;
+  };
+  if (std::ranges::count_if(rows, std::not_fn(is_other)) == 1) std::erase_if(rows, is_other);
+}
+
 /// Gives the one kernel that --lines means to the tool that reads its listing.
-[[noreturn]] void execute_lines(const InspectOptions& o, const Side& side) {
+[[noreturn]] void execute_lines(const InspectOptions& o, Side& side) {
+  prefer_whole_name(side.rows, o.kernel);
   if (side.rows.size() != 1) {
     std::set<std::string> names;
     for (const Inspected& row : side.rows)
