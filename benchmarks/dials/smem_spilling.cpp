@@ -4,10 +4,10 @@
 // Expected: A gain where the loop reloads spilled values and local memory overflows the L1. No effect where
 //   only values outside the loop spill. A loss where the shared memory costs blocks: without launch bounds
 //   ptxas reserves it for blocks of 1,024 threads. Public reports: 5 to 10 % in one project, none in another.
-// Found: H100, H200: as expected. At equal residency spills in the loop gain 8 to 214 %, spills outside alone
-//   -0.1 to +0.4 %. Under launch bounds ptxas spills one of the 16 values in the loop, too: placing it in
-//   shared memory gains 2 to 6 % with up to 6 blocks per SM, 27 to 30 % with 8. Where the shared memory costs
-//   blocks (8 to 5), spills in the loop still gain 12 to 21 %, and those outside lose 28 to 32 %.
+// Found: H100, H200: as expected. At equal residency spills in the loop gain 8 to 199 %, spills outside alone
+//   -0.2 to +0.7 %. Under launch bounds ptxas spills one of the 16 values in the loop, too: placing it in
+//   shared memory gains 3 to 6 % with up to 6 blocks per SM, 21 to 29 % with 8. Where the shared memory costs
+//   blocks (8 to 5), spills in the loop still gain 14 to 22 %, and those outside lose 28 to 32 %.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {

@@ -3,9 +3,8 @@
 // Expected: Every split gives the same throughput while no warp spills: the producer needs few registers,
 //   and more than the consumers need is worth nothing. Where the consumers' values no longer fit, throughput
 //   falls with each value that spills, since each iteration stores and loads it.
-// Found: H100, H200: as expected. Flat within 2 % from 200 to 240 registers. 192 spill 16 B and lose 3 to
-//   5 %, 184 spill 48 B and lose 9 to 10 %, 176 spill 112 B and lose 49 to 56 %, 168 spill 208 B and lose
-//   81 %.
+// Found: H100, H200: as expected. Flat within 2 % from 200 to 240 registers. 192 spill 16 B and lose 5 %,
+//   184 spill 48 B and lose 10 %, 176 spill 112 B and lose 50 to 54 %, 168 spill 208 B and lose 81 %.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {
