@@ -104,3 +104,11 @@ def test_colours_of_several_panels() -> None:
     sizes = [[32, 64, 128, 256], [64, 96, 128, 512], [256, 384, 512, 768, 1024]]
     found = distinct_colours(sizes, numbers=True)
     assert all(len({found[size] for size in panel}) == len(panel) for panel in sizes)
+
+
+def test_panels_of_several_kernels_name_them() -> None:
+    cases, env = read_folder(made_up.newest_run("nvidia-h200"))
+    figure = plot.draw("sm_share", cases[cases["experiment"] == "sm_share"], env)
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    for kernel in ("cache_reuse", "fma_chain", "stream", "tensor_core"):
+        assert sum(kernel in title for title in titles) == 1, titles

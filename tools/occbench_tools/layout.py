@@ -89,6 +89,11 @@ class Panel:
     hidden: int = 0
     by: str = ""  # the column of `numbers`
 
+    @property
+    def column_alone(self) -> bool:
+        """Whether the title says no more than what the lines differ by."""
+        return bool(self.by) and self.title == f"By {word(self.by)}"
+
     def swept(self, dial: str) -> bool:
         """Whether a line of it has several values of the dial."""
         return any(len(line.places) > 1 for line in self.lines)
@@ -192,6 +197,7 @@ def panels(found: list[Line], it: dict[str, Any]) -> list[Panel]:
             made += split_lines(long + more, MOST, len(short) - len(more))
         elif not several:
             made += split_lines(short, DOTS, 0)
+    name_kernels(made)
     made.sort(key=lambda panel: -sum(len(line.places) for line in panel.lines))
     for extra in made[PANELS:]:
         made[PANELS - 1].hidden += len(extra.lines) + extra.hidden
@@ -200,6 +206,19 @@ def panels(found: list[Line], it: dict[str, Any]) -> list[Panel]:
         made[:PANELS],
         key=lambda panel: (not panel.swept(it["dial"]), min(min(line.places) for line in panel.lines)),
     )
+
+
+def name_kernels(made: list[Panel]) -> None:
+    """Gives panels of several kernels, each with one, its name where their titles say none."""
+    families = [{line.family for line in panel.lines} for panel in made]
+    if any(len(family) != 1 for family in families) or len(set.union(set(), *families)) < 2:
+        return
+    for panel, (family,) in zip(made, families, strict=True):
+        (kernel,) = words_of({"family": family}, ["family"])
+        if not panel.title:
+            panel.title = kernel
+        elif panel.column_alone:
+            panel.title = f"{kernel}: by {word(panel.by)}"
 
 
 def split_lines(found: list[Line], most: int, hidden: int) -> list[Panel]:
