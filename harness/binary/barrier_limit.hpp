@@ -14,8 +14,8 @@ struct BarrierCount {
   int taken, least, most;
 };
 
-/// The counts that agree with ncu's 'Block Limit Barriers'. nullopt if the report has the count itself or lacks
-/// the limit, if none agrees, and before cc 9.0, where cuda_occupancy.h has no such limit.
+/// The counts that agree with ncu's 'Block Limit Barriers'. nullopt if the report has the count itself or
+/// lacks the limit, if none agrees, and before cc 9.0, where cuda_occupancy.h has no such limit.
 [[nodiscard]] std::optional<BarrierCount> barriers_by_limit(const theory::SmLimits& sm, const KernelUse& use);
 
 }  // namespace occbench::binary

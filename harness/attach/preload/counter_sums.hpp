@@ -30,8 +30,8 @@ inline void add_run(std::vector<CountedRun>& runs, const CountedRun& run, bool g
     runs.push_back(run);
 }
 
-/// What samples say of one signature: per quantity the time of its runs that was sampled, and the samples' time
-/// weighted by their share of the peak.
+/// What samples say of one signature: per quantity the time of its runs that was sampled, and the samples'
+/// time weighted by their share of the peak.
 struct CounterSums {
   std::uint64_t samples = 0;
   std::array<double, quantity_count> ns{}, share_ns{};
@@ -46,9 +46,9 @@ inline CounterSums& sums_of(std::vector<std::pair<std::size_t, CounterSums>>& su
 /// us in 46 of 47 windows, and within this in all.
 constexpr std::uint64_t clock_error_ns = 6'000;
 
-/// Adds each sample to the signature whose runs alone it can have seen, whatever the clocks' error. Both in the
-/// order of their starts. So the runs of a kernel count as a whole, as a profiler has them, where nothing runs
-/// just before or after them; else only their middle.
+/// Adds each sample to the signature whose runs alone it can have seen, whatever the clocks' error. Both in
+/// the order of their starts. So the runs of a kernel count as a whole, as a profiler has them, where nothing
+/// runs just before or after them; else only their middle.
 inline void add_samples(const std::vector<PmSample>& samples, const std::vector<CountedRun>& runs,
                         std::vector<std::pair<std::size_t, CounterSums>>& sums) {
   auto run = runs.begin();

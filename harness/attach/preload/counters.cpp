@@ -15,7 +15,7 @@ namespace occbench::attach {
 
 namespace {
 
-// CUPTI takes 0.1 s to read a window of 600 samples, however long they are: longer ones see more of a program.
+// CUPTI takes 0.1 s to read a window of 600 samples, however long they are: longer ones see more.
 constexpr std::uint32_t sample_ns = 10'000;
 constexpr std::chrono::microseconds window_time(5'000);  // it holds less than most_samples
 constexpr int shortest_pause_ms = 20, longest_pause_ms = 100;
