@@ -42,7 +42,9 @@ def browser() -> Iterator[Any]:
         options.add_argument(word)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs[1]))
-    driver.get("data:text/html,")  # the browser's own start is over
+    driver.get("data:text/html,")  # the browser's own start is over, and what it asked for is no page's
+    for log in ("browser", "performance"):
+        driver.get_log(log)
     yield driver
     driver.quit()
 

@@ -45,7 +45,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def until(browser: Any, words: str) -> Any:  # noqa: ANN401
     """The value of a JavaScript expression once it is true."""
-    for _ in range(200):
+    for _ in range(1200):  # a minute: other tests may keep the cores busy
         if found := browser.execute_script(f"return {words}"):
             return found
         time.sleep(0.05)
