@@ -241,6 +241,14 @@ class DamagedInput(WithFiles):
             done = run("calc", self.file("whole.gz", content), *words)
             self.assertEqual((done.returncode, len(rows(done))), (0, count), done.stderr)
 
+    def test_a_table_of_ncu_that_ends_within_its_last_row(self) -> None:
+        text = (ROOT / "tests/forms/ncu_rounded/twice.csv").read_bytes().rstrip(b"\n")
+        for at in range(text.rindex(b"\n") + 2, text.rindex(b",") + 2):
+            with self.subTest(ends=text[at - 10 : at]):
+                done = run("calc", self.file("twice.csv", text[:at]), "--format", "csv")
+                self.refused(done, "is cut off: a row of its table has no end")
+                self.assertEqual(done.stdout, "")
+
     def test_a_log_that_ends_within_a_kernel_names_it(self) -> None:
         """Wherever it is cut, each kernel that was begun is answered or named."""
         words = ("--block-size", "256", "--device", "h200", "--format", "csv")

@@ -73,8 +73,11 @@ bool NcuTable::read(const std::string& printed) {
   if (separator_ == '\t') line = printed.substr(std::min(indent, indent_));  // the first cells may be empty
   csv::Record record = table_cells(line, separator_);
   cells_ = std::move(record.fields);
-  const bool is_short = cells_.size() < needed_cells_;
-  const bool may_be_row = line.starts_with('"') && (is_number(cells_[0]) || line.size() == 1);
+  const bool is_quoted = line.starts_with('"');
+  const bool is_value_cut =
+      is_quoted && is_details() && cells_.size() == needed_cells_ && line.ends_with(separator_);
+  const bool is_short = cells_.size() < needed_cells_ || is_value_cut;
+  const bool may_be_row = is_quoted && (line.size() == 1 || is_number(cells_[0]));
   if (may_be_row && (is_short || !record.complete)) is_cut_ = true;
   if (is_short || cells_.size() > header_.size() || !record.complete) return false;
   cells_.resize(header_.size());

@@ -152,8 +152,9 @@ class Unwrapping {
     is_full_ = wrapped_.is_at_end_of(printed);
   }
   void end() {
-    constexpr std::size_t shortest = 4;  // shorter lines carry no information, and a text may have millions
-    if (parts_ > 0 && line_.size() >= shortest) read_(line_);
+    // Shorter lines carry no information, and a text may have millions; but a quote begins a cut row.
+    constexpr std::size_t shortest = 4;
+    if (parts_ > 0 && (line_.size() >= shortest || line_.starts_with('"'))) read_(line_);
     parts_ = 0;
   }
 
