@@ -105,6 +105,7 @@ TEST(AttachCollect, ReadsARecordedLog) {
          "timing\tactivity\t\n"
          "counters\t0\t3\t30,30,30,30,30,0\t3,6,0,0,0,0\n"
          "counters\t0\t1\t10,10,10,10,10,0\t1,2,0,0,0,0\n"
+         "whole_counters\t0\t5\t50,50,50,50,50,0\t1,2,0,0,0,0\n"
          "step\t5000000000\t2000000\ttrain\n"
          "note\ta sentence\n"
          "cut of";
@@ -130,9 +131,10 @@ TEST(AttachCollect, ReadsARecordedLog) {
   EXPECT_EQ(std::tuple(k.launches, k.captured, k.changed), std::tuple(30U, 2U, 1U));
   EXPECT_EQ(k.arms.at(2).added_smem_bytes, 38'016U);
   EXPECT_EQ(k.versions.at(3).cap, 32);
-  EXPECT_EQ(k.counted.samples, 4U);
-  EXPECT_NEAR(*k.counted.share(l2), 0.2, 1e-9);
-  EXPECT_FALSE(k.counted.share(issue));
+  EXPECT_EQ(k.counted().samples, 4U);
+  EXPECT_NEAR(*k.counted().share(l2), 0.2, 1e-9);
+  EXPECT_FALSE(k.counted().share(issue));
+  EXPECT_EQ(k.seen_whole.samples, 5U);
   EXPECT_EQ(std::tuple(all.steps.at(0).range, all.steps[0].begin_s), std::tuple(std::string("train"), 5.0));
 }
 

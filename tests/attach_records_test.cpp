@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -109,7 +110,7 @@ std::vector<PmSample> made_up_samples() {
 }
 
 TEST(AttachCounters, BesideAnotherKernelOnlyTheMiddleOfARunIsSampled) {
-  std::vector<std::pair<std::size_t, CounterSums>> sums;
+  SumsOfSignatures sums;
   add_samples(made_up_samples(),
               {{5 * us, 57 * us, 7},   // from 0, 10, 20, 30 and 40
                {57 * us, 85 * us, 8},  // short of a whole sample and the error at both ends
@@ -120,28 +121,61 @@ TEST(AttachCounters, BesideAnotherKernelOnlyTheMiddleOfARunIsSampled) {
                {260 * us, 2000 * us, CountedRun::none}},
               sums);
   ASSERT_EQ(sums.size(), 2U);
-  EXPECT_EQ(sums[0].first, 7U);
-  EXPECT_EQ(sums[0].second.samples, 9U);
-  EXPECT_EQ(sums[0].second.ns[dram], (5 + 4 * 10 + 10 + 5 + 10 + 10) * us);
-  EXPECT_EQ(sums[0].second.share_ns[dram], 45 * us);
-  EXPECT_EQ(sums[1].first, 9U);
-  EXPECT_EQ(sums[1].second.samples, 5U);
-  EXPECT_EQ(sums[1].second.ns[dram], 50 * us);
-  EXPECT_EQ(sums[1].second.share_ns[dram], 25 * us);
-  EXPECT_EQ(sums[1].second.ns[tensor], 0);
+  const CounterSums &seven = sums.at(7).seen, &nine = sums.at(9).seen;
+  EXPECT_EQ(seven.samples, 9U);
+  EXPECT_EQ(seven.ns[dram], (5 + 4 * 10 + 10 + 5 + 10 + 10) * us);
+  EXPECT_EQ(seven.share_ns[dram], 45 * us);
+  EXPECT_EQ(nine.samples, 5U);
+  EXPECT_EQ(nine.ns[dram], 50 * us);
+  EXPECT_EQ(nine.share_ns[dram], 25 * us);
+  EXPECT_EQ(nine.ns[tensor], 0);
+  // In step with its start and its end: all of it.
+  EXPECT_EQ(sums.at(9).whole.ns[dram], 70 * us);
 }
 
 TEST(AttachCounters, ARunThatNothingIsNearCountsAsAWhole) {
-  std::vector<std::pair<std::size_t, CounterSums>> sums;
+  SumsOfSignatures sums;
   add_samples(made_up_samples(), {{104 * us, 107 * us, 7}, {333 * us, 357 * us, 8}, {357 * us, 360 * us, 8}},
               sums);
   ASSERT_EQ(sums.size(), 2U);
-  // All that the sample saw, and its neighbours within the error: the clocks may differ by that.
-  EXPECT_EQ(sums[0].second.samples, 1U);
-  EXPECT_EQ(sums[0].second.ns[dram], 3 * us);
-  EXPECT_EQ(sums[0].second.share_ns[dram], (5 + 5 + 5) * us);
-  EXPECT_EQ(sums[1].second.samples, 3U);
-  EXPECT_EQ(sums[1].second.ns[dram], 27 * us);
+  for (const CounterSums& of : {sums.at(7).seen, sums.at(7).whole}) {
+    // All that the sample saw, and its neighbours within the error: the clocks may differ by that.
+    EXPECT_EQ(of.samples, 1U);
+    EXPECT_EQ(of.ns[dram], 3 * us);
+    EXPECT_EQ(of.share_ns[dram], (5 + 5 + 5) * us);
+  }
+  EXPECT_EQ(sums.at(8).seen.samples, 3U);
+  EXPECT_EQ(sums.at(8).seen.ns[dram], 27 * us);
+}
+
+/// Kernels in turn without a gap, sampled every 10 us at a phase of its own. Both are at their peak but in
+/// their first and last 8 us, in which they do nothing.
+SumsOfSignatures sums_in_turn(const std::vector<std::uint64_t>& lengths_us) {
+  SumsOfSignatures sums;
+  std::vector<CountedRun> runs;
+  std::vector<double> at_peak;  // by us
+  for (std::uint64_t at = 0; at < 20'000; at = runs.back().end_ns / us) {
+    const std::size_t signature = runs.size() % lengths_us.size();
+    const std::uint64_t length = lengths_us[signature];
+    runs.push_back({at * us, (at + length) * us, signature});
+    for (std::uint64_t i = 0; i < length; ++i) at_peak.push_back(i < 8 || length - i <= 8 ? 0 : 1);
+  }
+  std::vector<PmSample> samples;
+  for (std::uint64_t at = 3; at + 10 < at_peak.size(); at += 10) {
+    PmSample& s = samples.emplace_back(PmSample{.start_ns = at * us, .end_ns = (at + 10) * us, .shares = {}});
+    s.shares.fill(std::accumulate(&at_peak[at], &at_peak[at + 10], 0.0) / 10);
+  }
+  add_samples(samples, runs, sums);
+  return sums;
+}
+
+TEST(AttachCounters, KernelsInTurnCountFromStartToEnd) {
+  const SumsOfSignatures sums = sums_in_turn({51, 93, 22});
+  const auto share = [](const CounterSums& of) { return of.share_ns[dram] / of.ns[dram]; };
+  EXPECT_GT(share(sums.at(0).seen), 0.95) << "the middle alone";
+  EXPECT_NEAR(share(sums.at(0).whole), 35.0 / 51, 0.03);
+  EXPECT_NEAR(share(sums.at(1).whole), 77.0 / 93, 0.03);
+  EXPECT_NEAR(share(sums.at(2).whole), 6.0 / 22, 0.05) << "two samples resolve no more";
 }
 
 TEST(AttachCounters, AGraphsKernelsInARowAreOneRun) {

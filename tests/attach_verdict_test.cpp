@@ -106,7 +106,7 @@ TEST(AttachVerdict, CountersJudgeWhatNoArmCan) {
   Kernel k = made_up(32, many_blocks, flat);
   k.skip_reason = SkipReason::one_block;
   const auto judged = [&](Quantity high, double share) {
-    k.counted = counted(high, share);
+    k.seen = counted(high, share);
     const Verdict v = judge(k, h100());
     return std::string(words_of(v.finding)) + ": " + v.why;
   };
@@ -115,33 +115,38 @@ TEST(AttachVerdict, CountersJudgeWhatNoArmCan) {
   EXPECT_EQ(judged(issue, 0.3),
             "latency: nothing over 40 %, issue slots at 30 %: more warps or blocks (one block per SM)");
   EXPECT_EQ(judged(l2, 0.5), "no single limit: L2 at 50 % (one block per SM)");
-  k.counted.us.fill(99);
+  k.seen_whole = counted(tensor, 0.5);  // from start to end, ramps included
+  k.seen_whole.samples = 19;
+  EXPECT_EQ(judged(tensor, 0.88).substr(0, 16), "throughput limit") << "too few";
+  k.seen_whole.samples = 20;
+  EXPECT_EQ(judged(tensor, 0.88), "no single limit: tensor cores at 50 % (one block per SM)");
+  k.seen_whole.us.fill(99);
   EXPECT_EQ(judge(k, h100()).finding, Finding::skipped);
 }
 
 TEST(AttachVerdict, SaysWhereArmsAndCountersDisagree) {
   Kernel needs = made_up(40, many_blocks, latency), saturated = made_up(32, many_blocks, flat);
-  needs.counted = counted(dram, 0.92);
+  needs.seen = counted(dram, 0.92);
   const Verdict bound = judge(needs, h100());
   EXPECT_EQ(bound.finding, Finding::needs_occupancy);
   EXPECT_EQ(bound.why, "but counters have DRAM at 92 %: at most 8 % to gain");
   EXPECT_EQ(bound.has_agreement, false);
   EXPECT_NEAR(bound.gain->value, 0.08, 1e-9);
-  saturated.counted = counted(dram, 0.2);
+  saturated.seen = counted(dram, 0.2);
   EXPECT_EQ(judge(saturated, h100()).why, "but counters have nothing over 40 %, DRAM at 20 %");
   EXPECT_EQ(judge(saturated, h100()).has_agreement, false);
-  needs.counted = counted(dram, 0.2);
-  saturated.counted = counted(dram, 0.92);
+  needs.seen = counted(dram, 0.2);
+  saturated.seen = counted(dram, 0.92);
   EXPECT_EQ(judge(needs, h100()).why + judge(saturated, h100()).why, "");
   EXPECT_EQ(judge(needs, h100()).has_agreement, true);
   EXPECT_EQ(judge(saturated, h100()).has_agreement, true);
-  needs.counted = {};
+  needs.seen = {};
   EXPECT_EQ(judge(needs, h100()).has_agreement, std::nullopt);
 }
 
 TEST(AttachVerdict, ABusyUnitNeedsTheWarpsThatItHas) {
   Kernel full = made_up(32, many_blocks, latency);  // at 100 % occupancy: no step adds a block
-  full.counted = counted(dram, 0.84);
+  full.seen = counted(dram, 0.84);
   const Verdict v = judge(full, h100());
   EXPECT_EQ(v.finding, Finding::needs_occupancy);
   EXPECT_EQ(v.why, "DRAM at 84 %");

@@ -50,6 +50,8 @@ cudaLaunchConfig_t config_of(const Launch& launch, cudaLaunchAttribute& cluster)
   return config;
 }
 
+}  // namespace
+
 void launch_on(const Launch& launch, const Problem& problem, Census census, cudaStream_t stream) {
   if (problem.launch) {
     static_cast<void>(cudaGetLastError());  // left by another call
@@ -64,12 +66,9 @@ void launch_on(const Launch& launch, const Problem& problem, Census census, cuda
   check(cudaLaunchKernelExC(&config, launch.entry, arguments.data()), "launching the kernel");
 }
 
-}  // namespace
-
 void launch_kernel(const Launch& launch, const Problem& problem, Census census, const Stream& stream) {
-  if (launch.share == nullptr) return launch_on(launch, problem, census, stream.get());
-  launch_on(launch, problem, census, launch.share->enter(stream));
-  launch.share->leave(stream);
+  launch_on(launch, problem, census, enter(launch.share, stream));
+  leave(launch.share, stream);
 }
 
 int api_blocks_per_sm(const Launch& launch) {

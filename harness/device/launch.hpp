@@ -44,6 +44,9 @@ void configure(const Launch& launch);
 /// Launches with the problem's argument, asynchronously. Throws CudaError when the launch is refused.
 void launch_kernel(const Launch& launch, const Problem& problem, Census census, const Stream& stream);
 
+/// The same in exactly this stream, whose SMs it gets: between `enter` and `leave` of its share.
+void launch_on(const Launch& launch, const Problem& problem, Census census, cudaStream_t stream);
+
 /// cudaOccupancyMaxActiveBlocksPerMultiprocessor for a configured launch.
 int api_blocks_per_sm(const Launch& launch);
 

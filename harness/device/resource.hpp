@@ -59,8 +59,9 @@ class Event {
     check(cudaEventCreate(&e), "creating an event");
     handle_.reset(e);
   }
-  void record(const Stream& stream) const {
-    check(cudaEventRecord(handle_.get(), stream.get()), "recording an event");
+  void record(const Stream& stream) const { record(stream.get()); }
+  void record(cudaStream_t stream) const {
+    check(cudaEventRecord(handle_.get(), stream), "recording an event");
   }
   [[nodiscard]] cudaEvent_t get() const { return handle_.get(); }
   /// True once the device has reached it.

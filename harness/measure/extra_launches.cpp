@@ -53,8 +53,8 @@ std::optional<SlotTime> ExtraLaunches::slot_time(const CaseProgress& progress) {
   for (int i = 0; i < tries; ++i) {
     double time_s = 0;
     const auto launch = [&](Census census) {
-      const auto once = [&] { launch_kernel(c.launch, progress.timed, census, stream_); };
-      time_s = timer_.take(once, 1, c.spec.variant->l2_before).front().time_s;
+      const auto once = [&](cudaStream_t stream) { launch_on(c.launch, progress.timed, census, stream); };
+      time_s = timer_.take(once, 1, c.spec.variant->l2_before, c.launch.share).front().time_s;
     };
     auto records = observe::census_of(c.launch.grid_size, launch, stream_);
     if (std::abs(time_s - r.time_s.median) <= tolerance * r.time_s.median)

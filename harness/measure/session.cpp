@@ -278,11 +278,11 @@ void Session::visit(CaseProgress& progress) {
 
 std::vector<Sample> Session::time_launches(const CaseProgress& progress, int count) {
   const Case& c = progress.result.planned;
-  const auto launch = [&] {
+  const auto launch = [&](cudaStream_t stream) {
     const observe::CaseRange range(c);  // around nothing else: delay, stamps and flush are not the case's
-    launch_kernel(c.launch, progress.timed, Census{}, stream_);
+    launch_on(c.launch, progress.timed, Census{}, stream);
   };
-  return timer_.take(launch, count, c.spec.variant->l2_before);
+  return timer_.take(launch, count, c.spec.variant->l2_before, c.launch.share);
 }
 
 void Session::append_samples(CaseProgress& progress, std::span<const Sample> samples) {
@@ -360,9 +360,11 @@ std::vector<double> Session::launch_only(const Case& c, int launches, bool mark_
     timer_.set_l2(variant.l2_before);
     {
       const observe::CaseRange range(c);  // begun before the first event: a tool takes its time over it
-      start.record(stream_);
-      launch_kernel(c.launch, problem, Census{}, stream_);
-      end.record(stream_);
+      const cudaStream_t stream = enter(c.launch.share, stream_);
+      start.record(stream);
+      launch_on(c.launch, problem, Census{}, stream);
+      end.record(stream);
+      leave(c.launch.share, stream_);
     }
     stream_.synchronize();
     times.push_back(end.seconds_since(start));

@@ -58,21 +58,18 @@ double Timer::warm_up() {
   return last;
 }
 
-double Timer::median_of(const std::function<void()>& launch, int count, L2 l2) {
+double Timer::median_of(const LaunchInto& launch, int count, L2 l2) {
   std::vector<double> times;
   for (const Sample& s : take(launch, count, l2)) times.push_back(s.time_s);
   return statistics::median(times);
 }
 
-double Timer::empty_launch() {
-  return median_of([this] { instruments::nothing(stream_.get()); }, 32, L2::warm);
-}
+double Timer::empty_launch() { return median_of(instruments::nothing, 32, L2::warm); }
 
 double Timer::copy(void* to, const void* from, std::size_t bytes) {
   return median_of(
-      [=, this] {
-        check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_.get()),
-              "copying on the device");
+      [=](cudaStream_t stream) {
+        check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "copying on the device");
       },
       16, L2::dirty);
 }
@@ -82,7 +79,7 @@ void Timer::set_l2(L2 l2) {
     instruments::flush_l2(flush_.data(), flush_.size() * sizeof(float), l2 == L2::dirty, stream_.get());
 }
 
-std::vector<Sample> Timer::take(const std::function<void()>& launch, int count, L2 l2) {
+std::vector<Sample> Timer::take(const LaunchInto& launch, int count, L2 l2, const SmShare* share) {
   const auto sms = static_cast<std::size_t>(sm_count_);
   const std::size_t n = std::min(static_cast<std::size_t>(count), max_batch);
   const std::size_t stamp_bytes = 2 * n * sms * sizeof(instruments::Stamp);
@@ -91,9 +88,11 @@ std::vector<Sample> Timer::take(const std::function<void()>& launch, int count, 
   for (std::size_t i = 0; i < n; ++i) {
     set_l2(l2);
     instruments::delay_and_stamp(stamps_.data() + 2 * i * sms, sm_count_, delay_ns, stream_.get());
-    events_[2 * i].record(stream_);
-    launch();
-    events_[2 * i + 1].record(stream_);
+    const cudaStream_t timed = enter(share, stream_);
+    events_[2 * i].record(timed);
+    launch(timed);
+    events_[2 * i + 1].record(timed);
+    leave(share, stream_);
     instruments::delay_and_stamp(stamps_.data() + (2 * i + 1) * sms, sm_count_, 0, stream_.get());
   }
   check(cudaMemcpyAsync(stamps_host_.data(), stamps_.data(), stamp_bytes, cudaMemcpyDeviceToHost,

@@ -29,9 +29,12 @@ class Timer {
   /// Keeps the device busy until the SM clock has settled, at most about a second. Returns that clock, Hz.
   double warm_up();
 
+  /// Launches into the stream that it is given.
+  using LaunchInto = std::function<void(cudaStream_t)>;
+
   /// `count` calls of `launch` back to back (64 at most), one synchronisation at the end, the L2 put into
-  /// state `l2` before each.
-  std::vector<Sample> take(const std::function<void()>& launch, int count, L2 l2);
+  /// state `l2` before each. On a share of the SMs, the way there and back (3 us) is not in the times.
+  std::vector<Sample> take(const LaunchInto& launch, int count, L2 l2, const SmShare* share = nullptr);
 
   /// Puts the L2 into the state that a launch is to find, asynchronously; nothing for L2::warm.
   void set_l2(L2 l2);
@@ -49,7 +52,7 @@ class Timer {
   static constexpr std::uint64_t delay_ns = 30'000;
 
  private:
-  double median_of(const std::function<void()>& launch, int count, L2 l2);
+  double median_of(const LaunchInto& launch, int count, L2 l2);
   double clock_between(const instruments::Stamp* before, const instruments::Stamp* after) const;
 
   int sm_count_;

@@ -72,7 +72,7 @@ class Reader {
     if (fields[0] == ProcessRecord::kind && fields.size() > 1 && integer_of(fields[1]) != protocol_version)
       throw std::invalid_argument("is of another version of occbench");
     take_any<ProcessRecord, TimingRecord, DeviceRecord, FunctionRecord, SignatureRecord, LevelRecord,
-             ShareRecord, VersionRecord, NoteRecord, StepRecord, CountersRecord>(fields);
+             ShareRecord, VersionRecord, NoteRecord, StepRecord, CountersRecord, WholeCountersRecord>(fields);
   }
   template <class... Record>
   void take_any(const Fields& fields) {
@@ -83,11 +83,15 @@ class Reader {
 
   void take(const NoteRecord& r) { complain(all_.processes.back().id + ": " + r.text); }
 
-  void take(const CountersRecord& r) {
-    const Counted counted{.samples = static_cast<std::uint64_t>(std::max<std::int64_t>(0, r.samples)),
-                          .us = quantities_of(r.us),
-                          .share_us = quantities_of(r.share_us)};
-    kernel(r.signature).counted.add(counted);
+  void take(const CountersRecord& r) { kernel(r.signature).seen.add(counted_of(r)); }
+
+  void take(const WholeCountersRecord& r) { kernel(r.signature).seen_whole.add(counted_of(r)); }
+
+  template <class Record>
+  static Counted counted_of(const Record& r) {
+    return {.samples = static_cast<std::uint64_t>(std::max<std::int64_t>(0, r.samples)),
+            .us = quantities_of(r.us),
+            .share_us = quantities_of(r.share_us)};
   }
 
   static std::array<double, quantity_count> quantities_of(const std::string& text) {

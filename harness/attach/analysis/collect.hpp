@@ -86,10 +86,16 @@ struct Kernel {
   std::map<int, CappedVersion> versions;
   std::vector<double> as_it_is_us;  ///< drawn in the same blocks as the versions
   std::uint64_t by_record = 0;      ///< of `timed`
-  Counted counted;
+  Counted seen;                     ///< of a kernel between others only the middle
+  Counted seen_whole;               ///< from start to end
 
   [[nodiscard]] bool is_graph() const { return block[0] == 0 && skip_reason != SkipReason::too_many; }
   [[nodiscard]] bool is_in_graph() const { return !graph.empty() && block[0] > 0; }
+  /// What its verdict goes by: whole runs, where enough of them were sampled.
+  [[nodiscard]] const Counted& counted() const {
+    constexpr std::uint64_t enough = 20;
+    return seen_whole.samples >= enough ? seen_whole : seen;
+  }
   [[nodiscard]] double mean_us() const {
     return untouched_timed == 0 ? 0 : untouched_us / static_cast<double>(untouched_timed);
   }

@@ -19,7 +19,8 @@ void join(Kernel& to, const Kernel& from) {
   to.timed += from.timed;
   to.by_record += from.by_record;
   to.overlapping += from.overlapping;
-  to.counted.add(from.counted);
+  to.seen.add(from.seen);
+  to.seen_whole.add(from.seen_whole);
   to.untouched_us += from.untouched_us;
   to.untouched_timed += from.untouched_timed;
   to.as_it_is_us.insert(to.as_it_is_us.end(), from.as_it_is_us.begin(), from.as_it_is_us.end());

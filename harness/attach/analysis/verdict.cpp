@@ -347,7 +347,7 @@ Verdict judge_by_arms(const Kernel& k, const theory::SmLimits& sm) {
 
 Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
   Verdict v = judge_by_arms(k, sm);
-  add_counters(k.counted, v);
+  add_counters(k.counted(), v);
   return v;
 }
 

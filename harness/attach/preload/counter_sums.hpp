@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -37,43 +39,115 @@ struct CounterSums {
   std::array<double, quantity_count> ns{}, share_ns{};
 };
 
-inline CounterSums& sums_of(std::vector<std::pair<std::size_t, CounterSums>>& sums, std::size_t signature) {
-  const auto found = std::ranges::find(sums, signature, &std::pair<std::size_t, CounterSums>::first);
-  return found != sums.end() ? found->second : sums.emplace_back(signature, CounterSums{}).second;
-}
+/// Of one signature.
+struct KernelSums {
+  CounterSums seen;   ///< all samples that saw its runs alone, of runs between other kernels' only the middle
+  CounterSums whole;  ///< those of them that cover its runs evenly, from start to end
+};
+using SumsOfSignatures = std::map<std::size_t, KernelSums>;
 
 /// CUPTI converts the times of samples and of records to the host's clock. On an H200 both agreed within 1
 /// us in 46 of 47 windows, and within this in all.
 constexpr std::uint64_t clock_error_ns = 6'000;
 
+/// A sample that begins within this of a run's start, or ends within this of its end, is taken for aligned.
+constexpr std::uint64_t alignment_ns = 1'000;
+
+/// A run, and where the nearest runs of other signatures end before it and start after it.
+struct PlacedRun : CountedRun {
+  std::uint64_t others_end_ns = 0, others_start_ns = UINT64_MAX;
+
+  /// Whether each sample that sees a part of it sees no other's, whatever the clocks' error.
+  [[nodiscard]] bool is_free(std::uint64_t sample_ns) const {
+    const std::uint64_t gap = sample_ns + clock_error_ns;
+    return others_end_ns + gap <= start_ns && end_ns + gap <= others_start_ns;
+  }
+};
+
+/// In the order of their starts.
+inline std::vector<PlacedRun> place(const std::vector<CountedRun>& runs) {
+  std::vector<PlacedRun> placed;
+  for (const CountedRun& run : runs) placed.push_back({run});
+  // Of the signature with the outermost time, and of all others.
+  std::size_t outer = CountedRun::none;
+  std::uint64_t end = 0, others_end = 0;
+  for (PlacedRun& run : placed) {
+    run.others_end_ns = run.signature == outer ? others_end : end;
+    if (run.signature != outer && run.end_ns > end)
+      others_end = std::exchange(end, run.end_ns), outer = run.signature;
+    else
+      (run.signature == outer ? end : others_end) =
+          std::max(run.signature == outer ? end : others_end, run.end_ns);
+  }
+  outer = CountedRun::none;
+  std::uint64_t start = UINT64_MAX, others_start = UINT64_MAX;
+  for (PlacedRun& run : placed | std::views::reverse) {
+    run.others_start_ns = run.signature == outer ? others_start : start;
+    if (run.signature != outer) others_start = start;
+    start = run.start_ns, outer = run.signature;
+  }
+  return placed;
+}
+
+/// Of a sample within a run between other kernels: the time of the run that it stands for, ns. Samples come at
+/// any phase of a run, so all of them together see its middle more often than its ends, where blocks start and
+/// SMs run empty. Those in step with its start cover its first half evenly, those in step with its end its
+/// second half.
+inline double even_part_ns(const PmSample& sample, const CountedRun& run) {
+  if (sample.start_ns + alignment_ns < run.start_ns || run.end_ns + alignment_ns < sample.end_ns) return 0;
+  const std::uint64_t length = sample.end_ns - sample.start_ns;
+  const std::uint64_t middle = run.start_ns + (run.end_ns - run.start_ns) / 2;
+  const auto between = [](std::uint64_t from, std::uint64_t to) {
+    return from < to ? static_cast<double>(to - from) : 0.0;
+  };
+  double part = 0;
+  if ((sample.start_ns + alignment_ns - run.start_ns) % length <= 2 * alignment_ns)
+    part += between(std::max(sample.start_ns, run.start_ns), std::min(sample.end_ns, middle));
+  if ((run.end_ns + alignment_ns - sample.end_ns) % length <= 2 * alignment_ns)
+    part += between(std::max(sample.start_ns, middle), std::min(sample.end_ns, run.end_ns));
+  return part;
+}
+
+/// Adds a sample that stands for `run_ns` of a signature's runs, in which the GPU did what it did in `seen_ns`.
+inline void add_sample(const PmSample& sample, double run_ns, double seen_ns, CounterSums& to) {
+  if (run_ns > 0) ++to.samples;
+  for (std::size_t q = 0; q < quantity_count; ++q) {
+    if (!std::isfinite(sample.shares[q])) continue;
+    to.ns[q] += run_ns;
+    to.share_ns[q] += seen_ns * sample.shares[q];
+  }
+}
+
 /// Adds each sample to the signature whose runs alone it can have seen, whatever the clocks' error. Both in
 /// the order of their starts. So the runs of a kernel count as a whole, as a profiler has them, where nothing
-/// runs just before or after them; else only their middle.
+/// runs just before or after them. Of the others KernelSums::whole has the samples in step with their ends.
 inline void add_samples(const std::vector<PmSample>& samples, const std::vector<CountedRun>& runs,
-                        std::vector<std::pair<std::size_t, CounterSums>>& sums) {
-  auto run = runs.begin();
-  std::vector<CountedRun> near;
+                        SumsOfSignatures& sums) {
+  const std::vector<PlacedRun> placed = place(runs);
+  auto run = placed.begin();
+  std::vector<PlacedRun> near;
   for (const PmSample& sample : samples) {
-    for (; run != runs.end() && run->start_ns < sample.end_ns + clock_error_ns; ++run) near.push_back(*run);
-    std::erase_if(near, [&](const CountedRun& r) { return r.end_ns + clock_error_ns <= sample.start_ns; });
+    for (; run != placed.end() && run->start_ns < sample.end_ns + clock_error_ns; ++run) near.push_back(*run);
+    std::erase_if(near, [&](const PlacedRun& r) { return r.end_ns + clock_error_ns <= sample.start_ns; });
     if (near.empty()) continue;
+    const auto ns = static_cast<double>(sample.end_ns - sample.start_ns);
     const std::size_t signature = near.front().signature;
-    const auto is_another = [&](const CountedRun& r) { return r.signature != signature; };
-    if (signature == CountedRun::none || std::ranges::any_of(near, is_another)) continue;
-    CounterSums& of = sums_of(sums, signature);
     double run_ns = 0;
-    for (const CountedRun& r : near) {
+    bool is_free = true, is_alone = signature != CountedRun::none;
+    for (const PlacedRun& r : near) {
       const std::uint64_t from = std::max(r.start_ns, sample.start_ns),
                           to = std::min(r.end_ns, sample.end_ns);
       if (from < to) run_ns += static_cast<double>(to - from);
+      is_alone = is_alone && r.signature == signature;
+      const bool r_is_free = r.is_free(sample.end_ns - sample.start_ns);
+      is_free = is_free && r_is_free;
+      if (r.signature == CountedRun::none || r_is_free) continue;
+      if (const double part = even_part_ns(sample, r); part > 0)
+        add_sample(sample, part, part, sums[r.signature].whole);
     }
-    if (run_ns > 0) ++of.samples;
-    const auto ns = static_cast<double>(sample.end_ns - sample.start_ns);
-    for (std::size_t q = 0; q < quantity_count; ++q) {
-      if (!std::isfinite(sample.shares[q])) continue;
-      of.ns[q] += run_ns;
-      of.share_ns[q] += ns * sample.shares[q];
-    }
+    if (!is_alone) continue;
+    add_sample(sample, run_ns, ns, sums[signature].seen);
+    if (is_free) add_sample(sample, run_ns, ns, sums[signature].whole);
   }
 }
 

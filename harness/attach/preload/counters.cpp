@@ -24,6 +24,16 @@ constexpr std::size_t most_runs = 1 << 17;
 
 std::atomic<Counters*> releasing{nullptr};  ///< those of the process
 
+template <class Record>
+Record record_of(std::size_t signature, const CounterSums& of) {
+  Record record{.signature = static_cast<int>(signature), .samples = static_cast<std::int64_t>(of.samples)};
+  for (std::size_t q = 0; q < quantity_count; ++q) {
+    record.us.append(q == 0 ? "" : ",").append(std::to_string(1e-3 * of.ns[q]));
+    record.share_us.append(q == 0 ? "" : ",").append(std::to_string(1e-3 * of.share_ns[q]));
+  }
+  return record;
+}
+
 }  // namespace
 
 /// Not in a child by fork, whose thread it is not.
@@ -105,16 +115,11 @@ void Counters::join(bool is_last) {
 void Counters::write(const PmWindow& window) {
   if (window.has_overflowed && ++overflows_ == 1)
     journal_.note("counters: a window had more samples than room; its later ones are missing");
-  std::vector<std::pair<std::size_t, CounterSums>> sums;
+  SumsOfSignatures sums;
   add_samples(window.samples, runs_, sums);
   for (const auto& [signature, of] : sums) {
-    CountersRecord record{.signature = static_cast<int>(signature),
-                          .samples = static_cast<std::int64_t>(of.samples)};
-    for (std::size_t q = 0; q < quantity_count; ++q) {
-      record.us.append(q == 0 ? "" : ",").append(std::to_string(1e-3 * of.ns[q]));
-      record.share_us.append(q == 0 ? "" : ",").append(std::to_string(1e-3 * of.share_ns[q]));
-    }
-    if (journal_.has_room()) journal_.write(record);
+    if (journal_.has_room()) journal_.write(record_of<CountersRecord>(signature, of.seen));
+    if (journal_.has_room()) journal_.write(record_of<WholeCountersRecord>(signature, of.whole));
   }
 }
 

@@ -134,6 +134,8 @@ OCCBENCH_RECORD(VersionRecord, "version", OCCBENCH_VERSION)
 #define OCCBENCH_COUNTERS(field) \
   field(int, signature) field(std::int64_t, samples) field(std::string, us) field(std::string, share_us)
 OCCBENCH_RECORD(CountersRecord, "counters", OCCBENCH_COUNTERS)
+// The same of those samples alone that cover the runs evenly, from start to end.
+OCCBENCH_RECORD(WholeCountersRecord, "whole_counters", OCCBENCH_COUNTERS)
 
 // Of --apply: a step of the program's. In `range` one begins at each push; without a name it lies between the
 // profiler's calls, and lasts so long.
