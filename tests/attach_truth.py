@@ -48,24 +48,27 @@ def compare_sms(run: Path, attached: Path) -> None:
         if arm["time_median_s"] and arm["arm"] in ("untouched", "fewer SMs"):
             arms[arm["kernel_id"]].append(arm)
     tops = sm_curves(run)
-    levels = close = 0
+    levels = close = alike = 0
     for kernel in rows_of(attached / "kernels.csv"):
         case = next((case for case in tops if kernel["range"].endswith(case)), None)
         if case is None or kernel["grid_x"] != tops[case][max(tops[case])]["grid_size"]:
             continue
-        off = {}
-        for arm in arms[kernel["kernel_id"]]:
+        off, of_all = {}, 0.0
+        for arm in sorted(arms[kernel["kernel_id"]], key=lambda arm: arm["arm"] != "untouched"):
             row = tops[case].get(int(arm["sm_count"]))
             if row:
                 by_gpc = row["sms_by_gpc"]
                 change = float(arm["time_median_s"]) / float(row["time_median_s"]) - 1
                 off[f"{arm['sm_count']} ({by_gpc})"] = change
-                if arm["arm"] != "untouched":
+                if arm["arm"] == "untouched":
+                    of_all = change
+                else:
                     levels += 1
                     close += abs(change) <= CLOSE
+                    alike += abs((1 + change) / (1 + of_all) - 1) <= CLOSE
         said = {sms: f"{100 * each:+.2f} %" for sms, each in off.items()}
         print(case, said, kernel["sm_verdict"])
-    print(f"{close} of {levels} levels within {100 * CLOSE:g} %")
+    print(f"{close} of {levels} levels within {100 * CLOSE:g} %, {alike} of their slowdowns")
 
 
 def rows_of(file: Path) -> list[Row]:

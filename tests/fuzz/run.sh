@@ -71,7 +71,7 @@ fuzz() {  # fuzz TARGET
   mkdir -p "$grown" "$crashes" "${log%/*}"
   [[ ! -e tests/fuzz/$1.dict ]] || words+=(-dict="tests/fuzz/$1.dict")
   SECONDS=0
-  nice -n 19 "$program" "${words[@]}" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+  nice -n 19 "$program" "${words[@]}" -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$crashes/" "$grown" "tests/fuzz/corpus/$1" >"$log" 2>&1 || status=$?
   printf '%s %s executions, %s s, seed %s\n' "$1" \
     "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | grep . || echo 0)" "$SECONDS" "$seed"

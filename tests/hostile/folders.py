@@ -23,7 +23,7 @@ from typing import Any
 from occbench_docs.committed import committed_runs
 from occbench_tools.schema import of_version, schema, version_of
 from occbench_tools.schema_checks import NUMBER, cell_check
-from verdict import REFUSED, Fault, call, faults, forked
+from verdict import REFUSED, Done, Fault, call, faults, forked
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ("cases.csv", "samples.csv", "env.json")
@@ -397,6 +397,11 @@ def right(word: str, folder: Path) -> frozenset[int]:
     return frozenset(MAY[word]) | ({1} if is_cut else set())
 
 
+def left_out(word: str, done: Done) -> frozenset[int]:
+    """1, where a page was written and rows are said to be left out of it."""
+    return frozenset({1} if word in ("report", "teach") and b"left out" in done.err else ())
+
+
 def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     """One hostile folder before all readers, and one half of a run before --resume."""
     dice = random.Random(seed)
@@ -411,7 +416,8 @@ def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     before = contents(hostile), contents(good)
     for word, words in readers("hostile", "good", seed):
         done = forked(tools()[word], words, cwd)
-        found += faults(done, f"{word} {' '.join(words)}", right(word, hostile), longest=LONGEST)
+        codes = right(word, hostile) | left_out(word, done)
+        found += faults(done, f"{word} {' '.join(words)}", codes, longest=LONGEST)
         if word != "plot" and before != (contents(hostile), contents(good)):
             found.append(Fault("lost rows", f"{word} changed what it reads"))
             before = contents(hostile), contents(good)

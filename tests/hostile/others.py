@@ -178,6 +178,7 @@ def programs(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     ):  # fmt: skip
         done = forked(folders.tools()[word], words, cwd)
         right = frozenset(codes if needs else {2, 4})  # 2: env.json, as it is, is not of attach
+        right |= folders.left_out(word, done)
         found += faults(done, f"{word} {' '.join(words)} (of attach)", right)
     return found
 

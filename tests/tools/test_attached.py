@@ -401,6 +401,14 @@ def test_violations_are_named(program: Path, how: str, output_of: OutputOf) -> N
     assert words_ in output_of(validate.main, program, code=1)
 
 
+def test_a_gpu_whose_number_of_sms_is_not_known_is_shown(program: Path) -> None:
+    env = json.loads((program / "env.json").read_text())
+    for gpu in env["gpus"]:
+        gpu.pop("sm_count", None)
+    (program / "env.json").write_text(json.dumps(env))
+    assert report.main([str(program)]) == 0
+
+
 def test_the_last_row_cut_off_is_left_out_and_said(program: Path, capsys: Said) -> None:
     path = program / "kernels.csv"
     path.write_text(path.read_text().rstrip("\n"))

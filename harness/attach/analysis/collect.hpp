@@ -93,7 +93,7 @@ struct Kernel {
   [[nodiscard]] bool is_in_graph() const { return !graph.empty() && block[0] > 0; }
   /// What its verdict goes by: whole runs, where enough of them were sampled.
   [[nodiscard]] const Counted& counted() const {
-    constexpr std::uint64_t enough = 20;
+    constexpr std::uint64_t enough = 10;
     return seen_whole.samples >= enough ? seen_whole : seen;
   }
   [[nodiscard]] double mean_us() const {

@@ -96,7 +96,7 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
             refuse(name, rows, "kernel_id", ~rows["kernel_id"].isin(kernels["kernel_id"]), "is no kernel's")
     whole = {gpu.get("uuid"): gpu.get("sm_count") for gpu in env["gpus"]}
     sms = kernels["sm_count"]
-    kernels["part_sms"] = sms.where((sms > 0) & (sms < kernels["gpu_uuid"].map(whole)))
+    kernels["part_sms"] = sms.where((sms > 0) & (sms < pd.to_numeric(kernels["gpu_uuid"].map(whole))))
     kernels["kernel"] = kernels["kernel"].fillna(kernels["symbol"]).fillna("(no name)")
     kernels[["verdict", "why", "next_step"]] = kernels[["verdict", "why", "next_step"]].fillna("")
     return Attached(path, env, kernels, told, caps, warnings)
