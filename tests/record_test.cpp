@@ -218,8 +218,9 @@ TEST_F(RunFolder, ResumesWithWhatIsFinished) {
 TEST_F(RunFolder, ResumeTakesNoisyCasesAgain) {
   CaseResult noisy = valid_result(128);
   noisy.planned.status = Status::noisy;
-  noisy.planned.reason = "of 30 launches only 2 had the GPU to themselves";
-  noisy.samples = 0;
+  noisy.planned.reason = "only 2 of 30 launches count: 28 ran beside another process";
+  noisy.samples = 2;
+  noisy.discarded = 28;
   write({valid_result(), noisy});
   const auto recorder = Recorder::resume(folder_);
   EXPECT_EQ(recorder.finished(), std::set{valid_result().planned.id});

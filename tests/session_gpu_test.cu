@@ -399,6 +399,8 @@ TEST_F(SessionClock, AnotherProcessAtWorkIsSeen) {
     measure({c});
     ASSERT_EQ(results_.size(), 1u);
     EXPECT_EQ(results_[0].planned.status, Status::noisy) << results_[0].planned.reason;
+    EXPECT_NE(results_[0].planned.reason.find("ran beside another process"), std::string::npos);
+    EXPECT_GT(results_[0].discarded, 0u);
   }
   const std::size_t disturbed = session_->disturbance()->disturbed_probes;
   EXPECT_GT(disturbed, 0u);

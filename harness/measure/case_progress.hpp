@@ -31,11 +31,17 @@ struct CaseProgress {
   std::vector<double> own_cycles;  ///< by the kernel's own clock, one per visit
   int rounds = 0;                  ///< visits so far
   int undecided = 0;               ///< samples that may yet be discarded
+  std::size_t slow_clock = 0;      ///< samples discarded for a low SM clock; of this process
+  std::size_t disturbed = 0;       ///< the same because another process used the GPU, at the usual clock
   /// Of the output that the first timed launch must repeat.
   std::optional<instruments::Digest> expected_digest;
   bool is_spot_checked = false;  ///< its reference checks some outputs of each block, not all
   std::future<std::optional<std::string>> reference;  ///< what differs from it, or nothing; invalid once read
 };
+
+/// Marks a case as noisy if too few of its samples count for an interval; the reason says why the others do
+/// not. The row keeps their numbers, the samples themselves are dropped.
+bool mark_if_noisy(CaseProgress& progress);
 
 /// Configures the entry, and refills the data of a kernel with its own arguments: another case may have
 /// changed either.

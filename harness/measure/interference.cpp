@@ -46,6 +46,7 @@ std::vector<CaseProgress*> Interference::finish_batch(bool last, const Runner::O
     const bool counts = was_quiet_[0] && was_quiet_[1] && (each->batch == batch_ || was_quiet_[2]);
     ++decided_samples_;
     disturbed_samples_ += counts ? 0 : 1;
+    each->progress->disturbed += counts || sample.discarded ? 0 : 1;
     sample.discarded = sample.discarded || !counts;
     if (on_samples) on_samples(std::span(&sample, 1));
     if (--each->progress->undecided == 0) decided.push_back(each->progress);

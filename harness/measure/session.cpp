@@ -159,17 +159,8 @@ class Session::GroupRun {
       progress.stage = Stage::sampling;
       return;
     }
-    CaseResult& r = progress.result;
-    if (r.samples < statistics::min_samples(0.95) && r.discarded > 0) {
-      r.planned.status = Status::noisy;
-      r.planned.reason = "only " + std::to_string(r.samples) + " of " +
-                         std::to_string(r.samples + r.discarded) +
-                         " launches had the GPU to themselves at a steady clock";
-      progress.samples.clear();
-      r.samples = r.discarded = 0;
-      return close(progress);
-    }
-    if (repetition_ == 0) r.slot_time = session_.extra_launches_.slot_time(progress);
+    if (mark_if_noisy(progress)) return close(progress);
+    if (repetition_ == 0) progress.result.slot_time = session_.extra_launches_.slot_time(progress);
     if (counts_events() || wants_energy(progress))
       progress.stage = Stage::extra;
     else
@@ -290,15 +281,18 @@ void Session::append_samples(CaseProgress& progress, std::span<const Sample> sam
   for (const SampleRow& s : progress.samples)
     if (!s.discarded) clocks.push_back(s.sm_clock_hz);
   const double usual_hz = clocks.size() < 3 ? 0 : statistics::median(clocks);
-  for (const Sample& s : samples)
+  for (const Sample& s : samples) {
+    const bool is_slow = s.sm_clock_hz < (1 - precision_.clock_tolerance) * usual_hz;
+    progress.slow_clock += is_slow ? 1 : 0;
     progress.samples.push_back({.case_id = progress.result.planned.id,
                                 .repetition = progress.result.repetition,
                                 .round = progress.rounds,
                                 .sample = static_cast<int>(progress.samples.size()),
                                 .time_s = s.time_s,
                                 .sm_clock_hz = s.sm_clock_hz,
-                                .discarded = s.sm_clock_hz < (1 - precision_.clock_tolerance) * usual_hz,
+                                .discarded = is_slow,
                                 .started_unix_s = s.started_unix_s});
+  }
 }
 
 bool Session::summarise_if_final(CaseProgress& progress) const {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/measure/case_progress.hpp"
+
+#include "harness/statistics/statistics.hpp"
+
+namespace occbench {
+
+namespace {
+
+/// "only 3 of 30 launches count: 20 ran beside another process, 7 at a low SM clock"
+std::string noisy_reason(const CaseProgress& progress) {
+  const CaseResult& r = progress.result;
+  std::string causes;
+  const auto add = [&](std::size_t launches, const char* cause) {
+    if (launches > 0) causes += (causes.empty() ? "" : ", ") + std::to_string(launches) + cause;
+  };
+  add(progress.disturbed, " ran beside another process");
+  add(progress.slow_clock, " at a low SM clock");
+  add(r.discarded - progress.disturbed - progress.slow_clock, " were discarded before --resume");
+  return "only " + std::to_string(r.samples) + " of " + std::to_string(r.samples + r.discarded) +
+         " launches count: " + causes;
+}
+
+}  // namespace
+
+bool mark_if_noisy(CaseProgress& progress) {
+  CaseResult& r = progress.result;
+  if (r.samples >= statistics::min_samples(0.95) || r.discarded == 0) return false;
+  r.planned.status = Status::noisy;
+  r.planned.reason = noisy_reason(progress);
+  progress.samples.clear();
+  return true;
+}
+
+}  // namespace occbench
