@@ -26,7 +26,7 @@ from occbench_tools.command import ALL, Refused, entry, newest, parser_of, readi
 from occbench_tools.curves import what_has_more
 from occbench_tools.escape import as_json, file_name, link, markdown, printable, prose
 from occbench_tools.explain.achieved import achieved
-from occbench_tools.explain.order import FILE, order_text, read_order
+from occbench_tools.explain.block_order import FILE, order_text, read_order
 from occbench_tools.explain.program import findings_of
 from occbench_tools.findings import Sentences
 from occbench_tools.folder import read_folder as read_whole

@@ -6,7 +6,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from occbench_tools.escape import picture
-from occbench_tools.explain.order import Block, launches_of, split_waves
+from occbench_tools.explain.block_order import Block, launches_of, split_waves
 from occbench_tools.plot.sheet import sheet
 from occbench_tools.plot.theme import BLUE, VERMILION
 

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pandas")
 
 from occbench_tools import explain
-from occbench_tools.explain.order import Block, read_order, sentences, split_waves
+from occbench_tools.explain.block_order import Block, read_order, sentences, split_waves
 
 HEAD = ",".join(Block._fields)
 
