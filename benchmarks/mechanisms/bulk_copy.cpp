@@ -4,9 +4,9 @@
 // Expected: One warp per SM reaches 94 % of theoretical bandwidth with 48-64 KiB in flight, more than plain
 //   loads with 48-64 warps. The knee is between 32 and 64 KiB per SM for any number of warps.
 //   bytes_in_flight is per warp: two and four warps need a half and a quarter of it.
-// Found: H200: only with large stages, since each stage costs a lone warp about 320 cycles in addition to
-//   its bytes. Stages of 4 KiB reach 2.8 TB/s and of 8 KiB 4.3 TB/s at any depth; 16 KiB and more exceed
-//   the best plain loads (4.4 TB/s).
+// Found: H200: only with large stages, since each stage costs a lone warp about 310 cycles in addition to
+//   its bytes. Stages of 4 KiB reach 2.7 TB/s and of 8 KiB 4.2 TB/s at most, at any depth; 16 KiB and more
+//   exceed the best plain loads (4.5 TB/s).
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {

@@ -4,9 +4,9 @@
 // Expected: Reading another block's shared memory is well below the local bandwidth, and lower for larger
 //   clusters. A dependent load takes about 200 cycles at any size. A cluster lies within a GPC, so sizes
 //   that do not divide a GPC's SMs leave some idle, and arithmetic throughput falls accordingly.
-// Found: H200: remote bandwidth per active SM is 15.6, 14.1, 14.2 and 14.2 B/cycle at sizes 2, 4, 8 and 16
+// Found: H200: remote bandwidth per active SM is 15.7, 14.1, 14.2 and 14.2 B/cycle at sizes 2, 4, 8 and 16
 //   (blocks of 1,024): constant from 4 on, where the total falls by idle SMs only. A dependent load takes
-//   189-190 cycles.
+//   190 cycles.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {

@@ -3,8 +3,8 @@
 // Expected: Steps of about 35, 280 and 600-690 cycles over the working set. Two methods agree within 5 %.
 //   The L2 has near and far lines. Under load, latency is flat up to half of the bandwidth and then 2-4
 //   times the idle latency.
-// Found: H200: 32, 282 and 661-669 cycles; no TLB step from 32 MiB to 1 GiB; L2 lines at 259-313; loaded up
-//   to 1.3 times the idle latency at 80 % of the bandwidth, 1.8-4.4 times at 88-91 %.
+// Found: H200: 32, 276 and 677-685 cycles; no TLB step from 32 MiB to 1 GiB; L2 lines at 248-306; loaded up
+//   to 1.3 times the idle latency at 81 % of the bandwidth, 1.7-4.2 times at 90-93 %.
 #include "benchmarks/framework/sweep.hpp"
 
 namespace occbench {

@@ -2,8 +2,8 @@
 // Question: how many warps saturate the tensor cores? Luo et al. 2024, FlashAttention-3 2024.
 // Expected: mma.sync depends on warps x accumulators and saturates by 16 warps at 60 % of the cc 9.0 peak.
 //   wgmma is near the peak from 4 warps (6 % occupancy) on, the warp-specialised form from 12 warps (19 %).
-// Found: H200: mma.sync saturates at 62-65.5 %; with 2 accumulators 12 warps (48 %) are slower than 8 (61
-//   %). wgmma: 99 % of the ceiling at the SM's momentary clock, which is about 1.7 GHz under this load, for
+// Found: H200: mma.sync saturates at 61-65 %; with 2 accumulators 12 warps (48 %) are slower than 8 (61 %).
+//   wgmma: 98-99 % of the ceiling at the SM's momentary clock, which is 1.66-1.80 GHz under this load, for
 //   an unknown reason.
 #include "benchmarks/framework/sweep.hpp"
 

@@ -3,9 +3,9 @@
 // Expected: one warp per SM (1.6 % occupancy) exceeds the best plain loads once 32-64 KiB per SM are in
 //   flight, reading every byte that arrives; stages of 1-2 KiB take the lone warp longer to handle than to
 //   receive.
-// Found: H200: a lone warp needs about 320 cycles per stage in addition to its bytes, so stages of 4 KiB
-//   reach 2.8 TB/s and of 8 KiB 4.3 TB/s at any depth; from 16 KiB on they exceed the best plain loads (4.4
-//   TB/s).
+// Found: H200: a lone warp needs about 310 cycles per stage in addition to its bytes, so stages of 4 KiB
+//   reach 2.7 TB/s and of 8 KiB 4.2 TB/s at most, at any depth; from 16 KiB on they exceed the best plain
+//   loads (4.5 TB/s).
 // Published: Little's law; CUDA C++ Programming Guide, 'Asynchronous Data Copies' (cp.async; bulk copies by
 //   the Tensor Memory Accelerator); Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU' (2024).
 #include "kernels/async_copy.cuh"

@@ -3,8 +3,8 @@
 // Expected: local shared memory at 128 B per cycle and SM; remote at about 14, falling as clusters grow
 //   (Luo: 3.3 TB/s on an H800 in pairs, 2.7 in fours); a dependent remote load takes 180-220 cycles, a local
 //   one 30.
-// Found: H200: 15.6 B/cycle per active SM in pairs, 14.1-14.2 at sizes 4, 8 and 16 (blocks of 1,024
-//   threads): constant from 4 on. A dependent load takes 189-190 cycles; a local one by the same path 26.
+// Found: H200: 15.7 B/cycle per active SM in pairs, 14.1-14.2 at sizes 4, 8 and 16 (blocks of 1,024
+//   threads): constant from 4 on. A dependent load takes 190 cycles; a local one by the same path 26.
 // Published: Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU' (2024), distributed shared
 //   memory; CUDA C++ Programming Guide, 'Distributed Shared Memory'.
 #include "kernels/chain.cuh"

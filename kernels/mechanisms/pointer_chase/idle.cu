@@ -2,7 +2,7 @@
 // Shows: the latency of a load at every memory level on an idle GPU.
 // Expected: steps over the working set: L1 34-40 cycles, L2 about 280, DRAM 600-690 with steps at TLB
 //   limits; two or more latencies among L2 lines.
-// Found: H200: 32, 282 and 661-669 cycles, without a TLB step from 32 MiB to 1 GiB; L2 lines at 259-313.
+// Found: H200: 32, 276 and 677-685 cycles, without a TLB step from 32 MiB to 1 GiB; L2 lines at 248-306.
 // Published: Saavedra and Smith (1995) for the chase; Wong et al. (ISPASS 2010), Mei and Chu (TPDS 2017) on
 //   GPUs.
 #include "kernels/mechanisms/pointer_chase/pointer_chase.cuh"

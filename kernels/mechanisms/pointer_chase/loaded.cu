@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows: the latency of a DRAM load while other warps stream.
 // Expected: flat at first, then 2-4 times the idle latency.
-// Found: H200: up to 1.3 times the idle latency at 80 % of the bandwidth, 1.8-4.4 times at 88-91 %.
+// Found: H200: up to 1.3 times the idle latency at 81 % of the bandwidth, 1.7-4.2 times at 90-93 %.
 // Published: Saavedra and Smith (1995) for the chase; Mei and Chu (TPDS 2017) on GPUs.
 #include "kernels/mechanisms/pointer_chase/pointer_chase.cuh"
 

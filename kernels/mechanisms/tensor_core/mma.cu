@@ -2,7 +2,7 @@
 // Shows: mma.sync with operands in registers: the accumulators per warp, or the warps, that saturate the
 //   tensor cores.
 // Expected: saturates at about 60 % of the cc 9.0 peak, by warps or by accumulators alike.
-// Found: H200: saturates at 62-65.5 %; with 2 accumulators 12 warps (48 %) are slower than 8 (61 %).
+// Found: H200: saturates at 61-65 %; with 2 accumulators 12 warps (48 %) are slower than 8 (61 %).
 // Published: Luo et al., 'Benchmarking and dissecting the NVIDIA Hopper GPU' (2024); PTX ISA, 'Warp-level
 //   matrix fragments', for the layout.
 #include "kernels/mechanisms/tensor_core/tensor_core.cuh"
