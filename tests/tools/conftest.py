@@ -29,6 +29,18 @@ def output_of(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     return run
 
 
+@pytest.fixture
+def fleet_check(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs `occbench fleet check` with these words: exit code, stdout, stderr."""
+    import occbench_fleet
+
+    def check(*words: object) -> tuple[int, str, str]:
+        code = occbench_fleet.main(["check", *map(str, words)])
+        return code, *capsys.readouterr()
+
+    return check
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Chromium without a window, whose console and network are logged."""

@@ -19,6 +19,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +42,7 @@ RATES = ("throughput", "percent_of_ceiling", "per_cycle_per_sm")
 CARDS = 8  # of a host
 HOSTS = 8  # of a rack
 SIZES = (0.015, 0.02, 0.025, 0.03, 0.04, 0.05)
+FleetCheck = Callable[..., tuple[int, str, str]]  # conftest.fleet_check
 
 
 @dataclass
