@@ -25,7 +25,7 @@ std::string noisy_reason(const CaseProgress& progress) {
 
 bool mark_if_noisy(CaseProgress& progress) {
   CaseResult& r = progress.result;
-  if (r.samples >= statistics::min_samples(0.95) || r.discarded == 0) return false;
+  if (r.samples >= statistics::min_samples() || r.discarded == 0) return false;
   r.planned.status = Status::noisy;
   r.planned.reason = noisy_reason(progress);
   progress.samples.clear();

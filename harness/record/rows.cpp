@@ -72,6 +72,8 @@ std::function<std::string(const CaseResult&)> when(bool (*holds)(const CaseResul
 const Dials& dials(const CaseResult& r) { return r.planned.spec.variant->dials; }
 Ceiling ceiling(const CaseResult& r) { return r.planned.spec.variant->ceiling; }
 
+static_assert(statistics::confidence == 0.95);  // as time_ci95_low_s and time_ci95_high_s say
+
 const std::vector<Column>& columns() {
   using R = const CaseResult&;
   static const std::vector<Column> all{

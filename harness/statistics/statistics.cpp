@@ -22,10 +22,10 @@ double middle(const std::vector<double>& s) {
   return n % 2 == 1 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
 }
 
-/// The largest k such that P(B(n, 1/2) < k) <= (1 - confidence) / 2; the interval is (k-th smallest, k-th
+/// The largest k such that P(B(n, 1/2) < k) <= (1 - level) / 2; the interval is (k-th smallest, k-th
 /// largest). 0: even (min, max) has a lower confidence.
-std::size_t interval_rank(std::size_t n, double confidence) {
-  const double tail = (1 - confidence) / 2;
+std::size_t interval_rank(std::size_t n, double level) {
+  const double tail = (1 - level) / 2;
   const double count = static_cast<double>(n);
   double below = 0;  // P(B < k)
   std::size_t k = 0;
@@ -49,15 +49,9 @@ double quantile(std::span<const double> samples, double p) {
   return s[static_cast<std::size_t>(std::clamp(rank, 1.0, static_cast<double>(s.size()))) - 1];
 }
 
-std::size_t min_samples(double confidence) {
-  std::size_t n = 1;
-  while (interval_rank(n, confidence) == 0) ++n;
-  return n;
-}
-
-MedianInterval median_interval(std::span<const double> samples, double confidence) {
+MedianInterval median_interval(std::span<const double> samples, double level) {
   const auto s = sorted(samples);
-  const std::size_t k = std::max<std::size_t>(1, interval_rank(s.size(), confidence));
+  const std::size_t k = std::max<std::size_t>(1, interval_rank(s.size(), level));
   return {middle(s), s[k - 1], s[s.size() - k]};
 }
 

@@ -7,6 +7,9 @@
 
 namespace occbench::statistics {
 
+/// Of every interval that is reported; columns have it in their names (ci95).
+inline constexpr double confidence = 0.95;
+
 /// The median and a distribution-free confidence interval for it, in the unit of the samples.
 struct MedianInterval {
   double median = 0;
@@ -26,13 +29,18 @@ double median(std::span<const double> samples);
 /// there are no samples.
 double quantile(std::span<const double> samples, double p);
 
-/// Fewest samples for which a two-sided interval of `confidence` exists (6 at 95 %).
-std::size_t min_samples(double confidence);
+/// Fewest samples for which a two-sided interval exists (6 at 95 %): between the smallest and the largest of
+/// n samples the median lies with a probability of 1 - 2 / 2^n.
+constexpr std::size_t min_samples(double level = confidence) {
+  std::size_t n = 2;
+  for (double tail = 0.25; tail > (1 - level) / 2; tail /= 2) ++n;
+  return n;
+}
 
-/// The median and its order-statistic interval at `confidence` or better, with ranks from the binomial
+/// The median and its order-statistic interval at `level` or better, with ranks from the binomial
 /// distribution B(n, 1/2); assumes independence only (Conover, Practical Nonparametric Statistics, 3.2).
 /// With fewer than min_samples() the interval is (min, max), at a lower confidence. Throws
 /// std::invalid_argument if there are no samples.
-MedianInterval median_interval(std::span<const double> samples, double confidence = 0.95);
+MedianInterval median_interval(std::span<const double> samples, double level = confidence);
 
 }  // namespace occbench::statistics

@@ -23,7 +23,7 @@ struct StoppingRule {
   }
   /// Whether the interval exists and is narrow enough.
   [[nodiscard]] bool is_precise(std::span<const double> samples) const {
-    return samples.size() >= statistics::min_samples(0.95) &&
+    return samples.size() >= statistics::min_samples() &&
            median_interval(samples).widened_by(timer_step).relative_half_width() <= half_width;
   }
 };

@@ -141,7 +141,7 @@ std::string percent(double share) {
 
 /// The relative change by the levels, with its interval; nullopt where it was not measured.
 std::optional<statistics::MedianInterval> change_of(const Series& series, const Metric& metric,
-                                                    double confidence = 0.95) {
+                                                    double confidence = statistics::confidence) {
   std::vector<double> changes = series.times(metric, true);
   const std::vector<double> plain = series.times(metric, false);
   if (changes.empty()) return std::nullopt;
@@ -196,14 +196,15 @@ void print_times(std::ostream& out, const Series& series) {
     if (!change) continue;
     const std::vector<double> plain = series.times(metric, false), lower = series.times(metric, true);
     const RunTimes& times = series.runs.back().times;
-    const bool is_step = &metric == metrics, has_interval = plain.size() >= statistics::min_samples(0.95);
+    const bool is_step = &metric == metrics, has_interval = plain.size() >= statistics::min_samples();
     const std::string what = !is_step              ? ""
                              : times.range.empty() ? " between the profiler's calls"
                                                    : " '" + printable(times.range) + "'";
     print_wrapped(out, metric.name + what + ": " + time_of(1e6 * statistics::median(plain)) + " plain, " +
                            time_of(1e6 * statistics::median(lower)) +
                            " with fewer warps: " + percent(change->median) + " % (" + percent(change->low) +
-                           " to " + percent(change->high) + ", " + (has_interval ? "95 % of " : "range of ") +
+                           " to " + percent(change->high) + ", " +
+                           (has_interval ? text("%.0f %% of ", 100 * statistics::confidence) : "range of ") +
                            count_of(plain.size(), "pair") + ").");
     if (shown.empty())
       shown = is_shown(*change) ? "-"

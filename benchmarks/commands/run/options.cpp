@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "benchmarks/framework/benchmark_flags.hpp"
+#include "benchmarks/report/format.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace occbench::commands {
 
@@ -78,12 +80,14 @@ std::shared_ptr<RunOptions> add_run_options(CLI::App& command) {
                       "by commas, or none (default)")
           ->type_name("GROUP:{occupancy,memory,stalls,none}")
           ->delimiter(',');
-  auto* precision = command
-                        .add_option("--precision", o->precision,
-                                    "Half-width of the median's 95 % interval at which a case is done")
-                        ->type_name("PERCENT")
-                        ->transform(CLI::Validator(fraction_of_percent, ""))
-                        ->default_str("0.5%");
+  auto* precision =
+      command
+          .add_option("--precision", o->precision,
+                      text("Half-width of the median's %.0f %% interval at which a case is done",
+                           100 * statistics::confidence))
+          ->type_name("PERCENT")
+          ->transform(CLI::Validator(fraction_of_percent, ""))
+          ->default_str("0.5%");
   auto* resume =
       command.add_option("--resume", o->resume, "Continues an unfinished run, with its own options")
           ->type_name("FOLDER")

@@ -27,6 +27,7 @@ constexpr double no_interval = std::numeric_limits<double>::quiet_NaN();
 // `standard` runs of one build on an H200. No interval of a single run holds it.
 constexpr double process_deviation = 0.0006;
 constexpr double normal_95 = 1.96;
+static_assert(statistics::confidence == 0.95);
 constexpr double high_percent = 90;  // of a ceiling, which then explains that nothing is lost
 
 std::string cause_of(const std::string& limiter) {

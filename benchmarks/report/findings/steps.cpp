@@ -23,6 +23,7 @@ constexpr std::size_t window = 8;              // most points of a side that cou
 constexpr double certain = 0.05;               // p-value of the curve's strongest gap under noise alone
 constexpr double freedom = 8;                  // of the noise's t distribution: far points are common
 constexpr double half_95 = 2.306004135204166;  // of its 95 % interval, in standard errors
+static_assert(statistics::confidence == 0.95);
 
 Values differences(const Values& values) {
   Values found;

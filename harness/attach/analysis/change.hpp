@@ -6,9 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "harness/statistics/statistics.hpp"
+
 namespace occbench::attach {
 
-constexpr std::size_t least = 6;  // samples of an interval of 95 %
+constexpr std::size_t least = statistics::min_samples();  // launches of a median that has an interval
 
 /// A change of the time relative to something, with its 95 % interval: 0.05 is 5 % more.
 struct Change {

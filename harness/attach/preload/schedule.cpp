@@ -11,9 +11,8 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t least_samples = 6;  // of a median that has an interval of 95 %
-constexpr std::size_t kinds_after = 16;   // untouched launches, the kinds are checked
-constexpr double checks_apart = 1.3;      // between checks of a growing sample, as a factor
+constexpr std::size_t kinds_after = 16;  // untouched launches, the kinds are checked
+constexpr double checks_apart = 1.3;     // between checks of a growing sample, as a factor
 constexpr double weight_of_latest = 1 / 16.0;
 
 }  // namespace
@@ -106,7 +105,7 @@ void Schedule::add_time(const Draw& draw, double time_us, Budget& budget) {
     has_kinds_ = true;
     for (Arm& each : arms_) each.is_open = false;  // the budget is better spent on another
   }
-  if (!arm.is_open || n < least_samples ||
+  if (!arm.is_open || n < statistics::min_samples() ||
       static_cast<double>(n) < checks_apart * static_cast<double>(arm.checked_at))
     return;
   arm.checked_at = n;

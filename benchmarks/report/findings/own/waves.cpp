@@ -15,7 +15,7 @@ struct Turnover {
   double blocks_per_sm;
   double block_us;
   double cycles;
-  double low;  ///< the ends of the 95 % interval: those of the two medians, in quadrature
+  double low;  ///< the ends of its interval: those of the two medians, in quadrature
   double high;
   [[nodiscard]] bool is_sure() const { return (high - low) / 2 < std::max(std::abs(cycles) / 2, 100.0); }
 };
@@ -108,7 +108,8 @@ Sentences waves(const View& v) {
     clauses.push_back(
         std::string(blocks == 1 ? "the turnover from block to block takes" : "each further wave takes") +
         text(" %.0f cycles at ", t.cycles) + many(blocks, "block") +
-        text(" per SM of %g us (95 %% interval %.0f to %.0f)", t.block_us, t.low, t.high));
+        text(" per SM of %g us (%.0f %% interval %.0f to %.0f)", t.block_us, 100 * statistics::confidence,
+             t.low, t.high));
   return clauses;
 }
 
