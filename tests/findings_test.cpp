@@ -257,8 +257,10 @@ TEST(Findings, ColumnsAreWhatTheSchemaDeclares) {
   EXPECT_EQ(findings::Rows::of({confined}).text(0, "sms_by_gpc"), "16+16");
   EXPECT_NE(std::ranges::find(findings::asked_columns(), "sm_count"), findings::asked_columns().end());
   EXPECT_FALSE(findings::holds_words("sm_count"));
-  for (const std::string& column : findings::asked_columns())
-    EXPECT_NE(findings::facts_of(column), nullptr) << column;
+  const auto rank = [](const std::string& column) { return findings::facts_of(column)->split_order; };
+  EXPECT_TRUE(std::ranges::is_sorted(findings::asked_columns(), {}, rank));
+  EXPECT_LT(rank(findings::asked_columns().front()), 0);
+  EXPECT_GT(rank(findings::asked_columns().back()), 0);
   EXPECT_EQ(findings::facts_of("mystery"), nullptr);
 }
 

@@ -25,6 +25,7 @@ from occbench_tools.compare import align
 from occbench_tools.explain import phrases
 for names in (curves.ASKED, curves.numbers(), layout.SPLIT_BY, align.ASKED):
     assert "unroll" in names, names
+assert curves.ASKED[0] == "unroll", curves.ASKED
 assert phrases.at("unroll", 4) == "unrolled 4 times"
 old = schema_upgrade.upgrade_cases(pd.DataFrame(dict(case_id=["a"], variant=["b"], curve=["b"])))
 assert old["unroll"].isna().all()
@@ -34,6 +35,7 @@ assert old["unroll"].isna().all()
 def test_a_new_dial_is_one_declaration(tmp_path: Path) -> None:
     rules = schema()
     dial = dict(name="unroll", type="integer", unit="", nullable=True, role="dial", compiled=True)
+    dial["split_order"] = -100  # before all others
     dial |= dict(words="unrolled {} times", doc="Loop iterations per trip.")
     rules["files"]["cases.csv"]["columns"].insert(20, dial)
     (tmp_path / "schema.json").write_text(json.dumps(rules), encoding="utf-8")
@@ -44,4 +46,4 @@ def test_a_new_dial_is_one_declaration(tmp_path: Path) -> None:
 def test_roles_are_known() -> None:
     columns = schema()["files"]["cases.csv"]["columns"]
     assert {column["role"] for column in columns if "role" in column} == {"dial", "fixed", "curve", "sweep"}
-    assert all("role" in column for column in columns if "compiled" in column)
+    assert all("role" in column for column in columns if "compiled" in column or "split_order" in column)

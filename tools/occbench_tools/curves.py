@@ -16,14 +16,9 @@ from occbench_tools.schema_upgrade import PLAIN
 
 # What a case asks for or a kernel has compiled in, in the order in which it splits rows that share a value of
 # the dial. Not how residency or a grid was asked for, which the dials say.
-ASKED = columns_with(
-    "dial", "fixed", "curve",
-    first=(
-        "form", "block_size", "register_route", "register_cap", "carveout_percent", "cluster_size",
-        "tile_width", "working_set_bytes", "stages",
-    ),
-    last=("barriers", "asked_block_s"),
-)  # fmt: skip
+ASKED = sorted(
+    columns_with("dial", "fixed", "curve"), key=lambda name: columns_of_cases()[name].get("split_order", 0)
+)
 
 
 @cache

@@ -33,10 +33,9 @@ def columns_of_cases() -> dict[str, dict[str, Any]]:
     return {column["name"]: column for column in schema()["files"]["cases.csv"]["columns"]}
 
 
-def columns_with(*roles: str, first: tuple[str, ...] = (), last: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The columns of cases.csv that have one of these roles, in file order but for `first` and `last`."""
-    names = [name for name, column in columns_of_cases().items() if column.get("role") in roles]
-    return (*first, *(name for name in names if name not in (*first, *last)), *last)
+def columns_with(*roles: str) -> list[str]:
+    """The columns of cases.csv that have one of these roles, in file order."""
+    return [name for name, column in columns_of_cases().items() if column.get("role") in roles]
 
 
 def of_version(rules: dict[str, Any], version: object) -> dict[str, Any]:

@@ -16,6 +16,7 @@ const std::vector<ColumnFacts>& all_columns() {
       ColumnFacts facts{.name = column.at("name"),
                         .role = column.value("role", ""),
                         .words = column.value("words", ""),
+                        .split_order = column.value("split_order", 0),
                         .holds_words = column.at("type") == "string",
                         .is_compiled = column.value("compiled", false)};
       // A kernel has the width of its tiles compiled in or takes it at run time.
@@ -53,11 +54,11 @@ std::vector<std::string> columns_of(std::initializer_list<std::string_view> role
 }
 
 const std::vector<std::string>& asked_columns() {
-  static const std::vector<std::string> columns =
-      columns_of({"dial", "fixed", "curve"},
-                 {"form", "block_size", "register_route", "register_cap", "carveout_percent", "cluster_size",
-                  "tile_width", "working_set_bytes", "stages"},
-                 {"barriers", "asked_block_s"});
+  static const std::vector<std::string> columns = [] {
+    std::vector<std::string> asked = columns_of({"dial", "fixed", "curve"});
+    std::ranges::stable_sort(asked, {}, [](const std::string& name) { return facts_of(name)->split_order; });
+    return asked;
+  }();
   return columns;
 }
 

@@ -13,6 +13,7 @@ struct ColumnFacts {
   std::string name = {};
   std::string role = {};   ///< empty: no dial, and nothing that tells curves apart
   std::string words = {};  ///< how its value is said; {}: the value
+  int split_order = 0;     ///< place in asked_columns()
   bool holds_words = false;
   bool is_compiled = false;   ///< another value is another kernel
   bool is_of_kernel = false;  ///< compiled into it, or what a width or count of its own decides
@@ -26,7 +27,8 @@ bool holds_words(std::string_view column);
 
 /// The names of the columns of these roles: `first`, those of the schema in its order, `last`.
 std::vector<std::string> columns_of(std::initializer_list<std::string_view> roles,
-                                    std::vector<std::string> first, const std::vector<std::string>& last);
+                                    std::vector<std::string> first = {},
+                                    const std::vector<std::string>& last = {});
 
 /// What is asked of a kernel, or compiled into it, in the order in which rows that share a value of the dial
 /// are told apart by it.
