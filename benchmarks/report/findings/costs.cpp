@@ -12,14 +12,14 @@ Clauses Analyst::losses() const {
   if (kept.empty()) return {};
   std::ranges::stable_sort(kept, {}, &std::pair<double, const Line*>::first);
   const auto said = [&](double share) {
-    return share > 1 - no_change ? text("less than %.1f %%", 100 * no_change)
-                                 : text("%.0f %%", 100 * (1 - share));
+    return share > 1 - case_precision ? text("less than %.1f %%", 100 * case_precision)
+                                      : text("%.0f %%", 100 * (1 - share));
   };
   const auto& [share, line] = kept.front();
   const std::size_t low = slowest_of(line->places);
   const std::string what = name(*line);
   std::string words = what + " " + verb(what, "lose") + " " + said(share);
-  if (share <= 1 - no_change)
+  if (share <= 1 - case_precision)
     words += std::string(dial(low) > dial(fastest_of(line->places)) ? " by " : " with ") + at(dial(low)) +
              (it_.dial == "occupancy_theoretical"
                   ? ""
@@ -71,7 +71,7 @@ std::string Analyst::who_loses_nothing(std::size_t before, std::size_t after) co
       if (dial(p) == dial(after) && rows_.cell(p, "warps_per_sm") == rows_.cell(after, "warps_per_sm"))
         b = rows_.rate(p);
     }
-    if (a && b && std::abs(1 - *b / *a) < no_change) return ", " + subject_of(line) + " nothing";
+    if (a && b && std::abs(1 - *b / *a) < case_precision) return ", " + subject_of(line) + " nothing";
   }
   return "";
 }

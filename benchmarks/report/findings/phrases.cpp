@@ -147,13 +147,13 @@ std::string speed(double rate, const std::string& unit) {
 
 std::string change(double after, double before) {
   const double share = after / before - 1;
-  return std::abs(share) >= no_change ? text("%+.1f %%", 100 * share) : "no change";
+  return std::abs(share) >= case_precision ? text("%+.1f %%", 100 * share) : "no change";
 }
 
 std::string loss_or_gain(double after, double before, bool is_plural) {
   const double lost = 1 - after / before;
   const std::string s = is_plural ? "" : "s";
-  if (std::abs(lost) < no_change) return "lose" + s + " nothing";
+  if (std::abs(lost) < case_precision) return "lose" + s + " nothing";
   return lost > 0 ? "lose" + s + text(" %.1f %%", 100 * lost) : "gain" + s + text(" %.1f %%", -100 * lost);
 }
 

@@ -12,7 +12,7 @@
 namespace occbench::findings {
 
 constexpr double near_best = 0.9;             // of the best: what is enough
-constexpr double no_change = 0.005;           // a change below the precision of a case is none
+constexpr double case_precision = 0.005;      // a change below the precision of a case is none
 constexpr std::size_t longest_sentence = 30;  // words
 
 /// The number alone: "24", "75 KiB", "12.5 %", "maxnreg".

@@ -17,7 +17,7 @@ namespace occbench::attach {
 
 // Where one verdict ends and the next begins, as parts of the time.
 constexpr double worth_it = 0.03;   // from here on a next step is worth its work
-constexpr double no_change = 0.01;  // below it a change does not count
+constexpr double no_change = 0.01;  // below it a change of a kernel's launches does not count
 
 enum class Finding {
   skipped,

@@ -38,9 +38,9 @@ void add_equal_residency(const View& v, const Places& fixed, const Places& named
       if (v.number(p, "block_size") == v.number(q, "block_size") &&
           v.number(p, "blocks_per_sm") == v.number(q, "blocks_per_sm")) {
         const double loss = 1 - v.rows.rate(q) / v.rows.rate(p);
-        const std::string cost = std::abs(loss) < no_change ? "costs nothing"
-                                 : loss > 0                 ? text("costs %.1f %%", 100 * loss)
-                                                            : text("gains %.1f %%", -100 * loss);
+        const std::string cost = std::abs(loss) < case_precision ? "costs nothing"
+                                 : loss > 0                      ? text("costs %.1f %%", 100 * loss)
+                                                                 : text("gains %.1f %%", -100 * loss);
         clauses.push_back(text("at equal residency, %.0f blocks of %.0f, the code of such a barrier alone ",
                                v.number(p, "blocks_per_sm"), v.number(p, "block_size")) +
                           cost);

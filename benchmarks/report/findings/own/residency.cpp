@@ -67,7 +67,7 @@ std::optional<Price> price_of(const View& v, const std::string& kernel, const Pl
   return worst;
 }
 
-/// What a larger L1 is worth to a kernel, in its words; nothing where it is worth less than no_change.
+/// What a larger L1 is worth to a kernel, in its words; nothing where it is worth less than case_precision.
 void add_worth_of_l1(const View& v, const std::string& kernel, const Places& part, double usual,
                      Sentences& worth) {
   std::map<std::pair<double, std::string>, std::map<double, double>> by_l1;  // by occupancy and route
@@ -83,7 +83,7 @@ void add_worth_of_l1(const View& v, const std::string& kernel, const Places& par
     for (const auto& [_, by] : by_l1)
       if (by.contains(*carveouts.begin()) && by.contains(*carveouts.rbegin()))
         gains.push_back(by.at(*carveouts.begin()) / by.at(*carveouts.rbegin()));
-  if (std::ranges::any_of(gains, [](double gain) { return std::abs(gain - 1) >= no_change; }))
+  if (std::ranges::any_of(gains, [](double gain) { return std::abs(gain - 1) >= case_precision; }))
     worth.push_back(
         text("a larger L1 is worth %.2f to %.2f x for ", std::ranges::min(gains), std::ranges::max(gains)) +
         kernel);

@@ -31,7 +31,7 @@ std::string gains(const View& v, const std::vector<Pair>& pairs) {
   std::vector<double> ratios;
   for (const Pair& pair : pairs) ratios.push_back(v.rows.rate(pair.smem) / v.rows.rate(pair.local));
   const auto [low, high] = std::ranges::minmax(ratios);
-  if (high - low < no_change) return loss_or_gain(high, 1, true);
+  if (high - low < case_precision) return loss_or_gain(high, 1, true);
   if (low >= 1) return text("gain %.1f to %.1f %%", 100 * (low - 1), 100 * (high - 1));
   if (high <= 1) return text("lose %.1f to %.1f %%", 100 * (1 - high), 100 * (1 - low));
   return text("change by %+.1f to %+.1f %%", 100 * (low - 1), 100 * (high - 1));
@@ -95,9 +95,10 @@ Sentences warp_roles(const View& v) {
   if (clean.size() > 1) {
     const auto [low, high] = ends_of(clean, [&](std::size_t p) { return v.rows.rate(p); });
     const double spread = high / low - 1;
-    clauses.push_back(text("from %.0f to %.0f registers per consumer thread nothing spills, and the rate ",
-                           registers(fewest), registers(v.most(clean, "register_cap"))) +
-                      (spread < no_change ? "does not change" : text("changes by %.1f %%", 100 * spread)));
+    clauses.push_back(
+        text("from %.0f to %.0f registers per consumer thread nothing spills, and the rate ",
+             registers(fewest), registers(v.most(clean, "register_cap"))) +
+        (spread < case_precision ? "does not change" : text("changes by %.1f %%", 100 * spread)));
   }
   return clauses;
 }
