@@ -83,6 +83,9 @@ def test_answers_the_query_and_each_input(browser: Any, page: Path) -> None:  # 
     assert "2 blocks, 32 warps" in text(browser, "headline")
     fill(browser, "grid_size", "500")
     assert "SMs without a block: 0" in text(browser, "numbers")
+    assert text(browser, "no-formula") == ""
+    fill(browser, "barriers", "0")
+    assert text(browser, "no-formula") == "No formula applies to 1 of 14 numbers: barriers."
     assert_quiet(browser, page)
 
 
@@ -119,6 +122,7 @@ def test_says_why_not(browser: Any, page: Path) -> None:  # noqa: ANN401
     opened(browser, page)
     fill(browser, "registers_per_thread", "300")
     assert text(browser, "headline") == "cannot launch: 300 registers per thread: a thread has at most 255"
+    assert text(browser, "no-formula").startswith("No formula applies to 12 of 12 numbers: warps per block, ")
     for element, value in (("registers_per_thread", "<b>"), ("device", "h9000"), ("grid_size", "-1")):
         opened(browser, page)
         fill(browser, element, value)

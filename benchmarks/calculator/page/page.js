@@ -246,7 +246,8 @@ function drawNumbers(answer) {
     ["occupancy_textbook", "By the textbook's plain division: " + percent(a.occupancy_textbook)]];
   if (a.waves) rows.push(["waves", "Waves: " + grouped(a.waves)], ["idle_sms", "SMs without a block: " + a.idle_sms],
     ["tail_share", "Time of the last, partial wave: " + percent(a.tail_share)]);
-  const shown = rows.filter(([name]) => answer.formulas?.[name]).map(([name, words]) => {
+  const hasFormula = ([name]) => answer.formulas?.[name], left = rows.filter((row) => !hasFormula(row));
+  const shown = rows.filter(hasFormula).map(([name, words]) => {
     if (!numbers.has(name))
       numbers.set(name, make("details", {}, make("summary"), make("code"), make("small")));
     const details = numbers.get(name), [summary, formula, source] = details.children;
@@ -257,6 +258,8 @@ function drawNumbers(answer) {
   });
   if (shown.length !== $("numbers").children.length || shown.some((each, i) => each !== $("numbers").children[i]))
     $("numbers").replaceChildren(...shown);
+  put($("no-formula"), "textContent", left.length === 0 ? "" : `No formula applies to ${left.length} of ` +
+    `${rows.length} numbers: ${left.map(([name]) => name.replaceAll("_", " ")).join(", ")}.`);
   const api = answer.api_block_size;
   put($("status"), "textContent", answer.launches && a.status !== "ok" ? a.status : "");
   put($("api"), "textContent", api ? `cudaOccupancyMaxPotentialBlockSize picks ${grouped(api)} threads.` : "");
