@@ -86,7 +86,8 @@ class Apply(AttachCase):
         """Between the profiler's calls, and from one push of a range to the next."""
         for words, end, changed, steps, name in (
             ("--profiler-api", "profiled", "900 300", "1", "Step between the profiler's calls: "),
-            ("--by-range", "ranges", "1501 1501", "299", "Step 'step': "),
+            # The fake device's kernels take longer than the program, which waits for none of them.
+            ("--by-range", "ranges", "1501 1501", "", "Step 'step' is not compared: "),
         ):
             with self.subTest(end):
                 done = self.apply(f"--apply ^lower=1/2 --pairs 2 {words} -- {PROC} lower_k 300 {end}")
@@ -96,9 +97,9 @@ class Apply(AttachCase):
                 first, *runs = self.runs()
                 self.assertEqual({r["steps"] for r in runs}, {steps})
                 self.assertEqual((first["steps"], first["gpu_time_s"]), ("", ""))
-                self.assertTrue(all(0 < float(r["step_mean_s"]) < float(r["wall_s"]) for r in runs))
                 self.assertIn(name, done.stderr)
-                self.assertIn("step_time_change", self.env("applied"))
+                self.assertEqual("step_time_change" in self.env("applied"), bool(steps))
+                self.assertTrue(all(0 < float(r["step_mean_s"]) < float(r["wall_s"]) for r in runs if steps))
             for path in (self.folder / "applied").iterdir():
                 path.unlink()
 

@@ -21,6 +21,21 @@ TEST(AttachRunTimes, StepsAreThoseThatCoverTheMostTime) {
   EXPECT_NEAR(times.step_s, 0.1, 1e-9);
 }
 
+TEST(AttachRunTimes, ARangeThatDoesNotWaitForTheGpuIsNoStep) {
+  Collected all;
+  all.kernels = {{.block = {256, 1, 1}, .launches = 600}};
+  all.launches.push_back({.kernel = 0, .launch = {.time_us = 1200}});
+  const auto with_a_push_every = [&](double seconds) {
+    all.steps.clear();
+    for (int n = 0; n < 600; ++n) all.steps.push_back({0, "stack", seconds * n, 0});
+    return times_of(all);
+  };
+  EXPECT_EQ(with_a_push_every(17e-6).unwaited, "stack");
+  EXPECT_EQ(with_a_push_every(17e-6).step_s, 0);
+  EXPECT_NEAR(with_a_push_every(17e-6).gpu_s, 0.72, 1e-9);
+  EXPECT_EQ(with_a_push_every(1300e-6).range, "stack");
+}
+
 TEST(AttachRunTimes, BetweenTheProfilersCallsAStepIsAWindow) {
   Collected all;
   all.steps = {{0, "", 3, 0.5}, {0, "", 9, 0.7}};

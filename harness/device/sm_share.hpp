@@ -28,8 +28,8 @@ class SmShare {
   Event entry_, exit_;
 };
 
-/// Where a launch goes that keeps its place in `stream`: on the share's SMs, or in `stream` itself where `share`
-/// is null. `leave` follows the launch.
+/// Where a launch goes that keeps its place in `stream`: on the share's SMs, or in `stream` itself where
+/// `share` is null. `leave` follows the launch.
 [[nodiscard]] inline cudaStream_t enter(const SmShare* share, const Stream& stream) {
   return share == nullptr ? stream.get() : share->enter(stream);
 }

@@ -284,7 +284,7 @@ def mutate(folder: Path, dice: random.Random) -> None:
         kind = dice.random()
         if kind < 0.08:
             made_otherwise(file, dice)
-        elif file.suffix == ".gz" and kind < 0.5:  # a copy that ended early
+        elif file.suffix == ".gz" and kind < 0.5 and file.stat().st_size > 1:  # a copy that ended early
             file.write_bytes(file.read_bytes()[: dice.randrange(1, file.stat().st_size)])
         elif kind < 0.2 or file.suffix == ".gz":
             file.write_bytes(mutated_bytes(file.read_bytes(), dice))

@@ -191,6 +191,9 @@ void print_pair(std::ostream& out, const Series& series, int pair, int pairs) {
 /// A line per metric, and whether the first of them shows a difference.
 void print_times(std::ostream& out, const Series& series) {
   std::string shown;
+  if (const std::string& range = series.runs.back().times.unwaited; !range.empty())
+    print_wrapped(out, "Step '" + printable(range) +
+                           "' is not compared: the program begins the next one long before the GPU is done.");
   for (const Metric& metric : metrics) {
     const auto change = change_of(series, metric);
     if (!change) continue;

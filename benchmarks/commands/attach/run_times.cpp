@@ -62,6 +62,9 @@ RunTimes times_of(const Collected& all) {
   for (std::size_t i = 0; i < timed.size(); ++i)
     if (const Kernel& k = all.kernels[i]; !timed[i].empty() && !k.is_in_graph())
       times.gpu_s += 1e-6 * mean_of(timed[i]) * static_cast<double>(k.launches - k.captured);
+  constexpr double waits = 0.5;  // of the GPU time, at least: the program's steps are not the GPU's else
+  if (!times.range.empty() && static_cast<double>(times.steps) * times.step_s < waits * times.gpu_s)
+    times = {.unwaited = times.range, .gpu_s = times.gpu_s};
   return times;
 }
 

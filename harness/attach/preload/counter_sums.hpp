@@ -89,10 +89,10 @@ inline std::vector<PlacedRun> place(const std::vector<CountedRun>& runs) {
   return placed;
 }
 
-/// Of a sample within a run between other kernels: the time of the run that it stands for, ns. Samples come at
-/// any phase of a run, so all of them together see its middle more often than its ends, where blocks start and
-/// SMs run empty. Those in step with its start cover its first half evenly, those in step with its end its
-/// second half.
+/// Of a sample within a run between other kernels: the time of the run that it stands for, ns. Samples come
+/// at any phase of a run, so all of them together see its middle more often than its ends, where blocks start
+/// and SMs run empty. Those in step with its start cover its first half evenly, those in step with its end
+/// its second half.
 inline double even_part_ns(const PmSample& sample, const CountedRun& run) {
   if (sample.start_ns + alignment_ns < run.start_ns || run.end_ns + alignment_ns < sample.end_ns) return 0;
   const std::uint64_t length = sample.end_ns - sample.start_ns;
@@ -108,7 +108,7 @@ inline double even_part_ns(const PmSample& sample, const CountedRun& run) {
   return part;
 }
 
-/// Adds a sample that stands for `run_ns` of a signature's runs, in which the GPU did what it did in `seen_ns`.
+/// Adds a sample that stands for `run_ns` of a signature's runs, which did what the GPU did in `seen_ns`.
 inline void add_sample(const PmSample& sample, double run_ns, double seen_ns, CounterSums& to) {
   if (run_ns > 0) ++to.samples;
   for (std::size_t q = 0; q < quantity_count; ++q) {
