@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of binaries, by liboccbench.so: what `occbench inspect` reads."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

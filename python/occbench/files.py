@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What compilers and profilers wrote, by the program: what `occbench calc FILE` answers."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

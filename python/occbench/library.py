@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """liboccbench.so by ctypes: arrays in, arrays out."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 from dataclasses import dataclass

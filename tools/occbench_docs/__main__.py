@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """python -m occbench_docs --write | --check: see tools/docs."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Collection

@@ -14,8 +14,6 @@ page EXPERIMENT                               its whole page
 columns FILE                                  the columns of cases.csv, attach/kernels.csv, ...
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

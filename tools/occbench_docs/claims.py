@@ -16,8 +16,6 @@ A figure is `{KIND WORDS}`, KIND@h100 for another GPU's record. One within anoth
   = ARITHMETIC                               of the numbers within
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command's --help, as the program prints it."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runs of the repository, as listed in results/committed.txt; needs no git."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from occbench_docs import ROOT

@@ -5,8 +5,6 @@ Question and dial come from the program, the expectation and its source from the
 benchmarks/CATEGORY/NAME.cpp, findings from the committed runs, and the rest from docs/data/experiments.toml.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -13,8 +13,6 @@ One line each. A figure is a function of a run; the helpers below make them:
 A case is a case_id, or best() and least() of an experiment; `where` is a pandas query over cases.csv.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

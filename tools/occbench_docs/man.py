@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/data/occbench.1, which is installed: the program's help by help2man, and docs/data/occbench.h2m."""
 
-from __future__ import annotations
-
 import csv
 import re
 import shutil

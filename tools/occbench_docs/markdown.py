@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Markdown tables and console blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 

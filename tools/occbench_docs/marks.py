@@ -10,8 +10,6 @@ A figure is in prose, never at the beginning of a line (Markdown would take the 
 Marks in hand-written fences and in `code` are ignored.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

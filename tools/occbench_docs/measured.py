@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the calculator's page shows beside a prediction: throughput of the committed runs by warps."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/images: the pictures that occbench plot draws of the first run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real program, for blocks that show its output and figures that it calculates."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The committed runs: the newest of each GPU, and how numbers are formatted."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The columns of results/schema.json as tables, and one row of the committed run, read."""
 
-from __future__ import annotations
-
 import csv
 import json
 from functools import lru_cache

@@ -2,8 +2,6 @@
 """MkDocs' hook: removes marks, lists experiments by category, keeps links within docs/,
 writes the calculator's page."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tomllib

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables by name: `<!-- generated: table NAME -->`. A CSV file of docs/data needs none: kind csv."""
 
-from __future__ import annotations
-
 import csv
 import re
 import statistics

@@ -6,8 +6,6 @@ Exit 0 every folder was judged and nothing is odd, 1 something is, or could not 
 arguments, 4 a file or folder could not be read, whatever else was found, unless --ignore-unreadable.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

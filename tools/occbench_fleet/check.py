@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The check: from the folders of a fleet to its odd cards."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field

@@ -10,8 +10,6 @@ through Holm: a fleet without an odd card has one reported with probability LEVE
 is odd, however sure it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

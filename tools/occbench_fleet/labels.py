@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """--labels CSV: which rack, row or switch a host or card belongs to."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The resources of a card that are judged, and which of them bounds a case."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -5,8 +5,6 @@ Of every folder env.json is read, and the first line and last byte of cases.csv;
 What cannot be read is named: a fleet does not pass on it.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from dataclasses import dataclass, field

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a check found: for people, CI servers (JUnit), Prometheus' textfile collector, and as JSON."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 from xml.etree import ElementTree

@@ -10,8 +10,6 @@ of `occbench run --preset burn-in`. Prints spread.json's content:
                 Of the cases that are steadiest on cards of the other kinds.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

@@ -6,8 +6,6 @@ and one cut off while it was written are read by folder.py, which says what is w
 one resource are in memory at a time.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

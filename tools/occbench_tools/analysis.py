@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder of results as data frames, and what pictures and findings compute from its rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

@@ -10,8 +10,6 @@ Exit 0 all agree, 1 some do not, 2 invalid arguments, 77 (a skipped test) withou
 machine code for the architecture.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all commands share: parsers, the default folder, and how they end."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import functools

@@ -18,8 +18,6 @@ holds a ready warp back for 'other conflicts or events', and that these are the 
 has no counter at all, and is not compared.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sections of a cubin, and what ptxas noted there of a kernel."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The curves of an experiment: its rows split into lines over its dial, by its description in env.json."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property

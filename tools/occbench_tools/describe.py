@@ -23,8 +23,6 @@ instruction before; PORTS_ALONE the same when another warp came between. `00` is
 none, or one of memory, tensor cores or control, whose reads are not counted.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable

@@ -8,8 +8,6 @@ change. FOLDER/ARCH.audited is a hash of all that an audit depends on: where it 
 audit finds.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 import zlib

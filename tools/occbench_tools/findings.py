@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """findings.json: what the program found in a run, by experiment. Needs no data frames."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any, NamedTuple

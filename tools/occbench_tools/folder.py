@@ -7,8 +7,6 @@ repeated case. A last row without its line feed was cut off while it was written
 warning.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -17,8 +17,6 @@ Exit 0 all joined, 1 something belongs to no case of DIR, 2 invalid arguments, 4
 or written.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

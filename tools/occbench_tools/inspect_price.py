@@ -7,8 +7,6 @@ code. For each kernel that a step of registers makes faster: the lines that hold
 Exit 0 answered, 2 invalid arguments, 4 FILE or DIR cannot be read, 5 no disassembler is here.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

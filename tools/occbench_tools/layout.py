@@ -4,8 +4,6 @@
 For the picture and the report's chart alike; all is computed from the rows and env.json's description.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

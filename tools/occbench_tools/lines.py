@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all commands share: their one line on stderr, and files that are written whole."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -17,8 +17,6 @@ Exit 0 written, 1 the kernel cannot be followed, 2 invalid arguments, 4 FILE hol
 disassembler is here.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

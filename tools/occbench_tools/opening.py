@@ -4,8 +4,6 @@
 Memory bounds one of them and arithmetic the other, so that the two curves show when occupancy matters.
 """
 
-from __future__ import annotations
-
 import pandas as pd
 
 EXPERIMENT = "latency_hiding"

@@ -14,8 +14,6 @@ measured cases lie within. Exit 0 printed, 1 nothing was predicted, 2 invalid ar
 not be read, or has no predictions of measured cases.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from pathlib import Path

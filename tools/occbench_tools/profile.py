@@ -13,8 +13,6 @@ Exit 0 all read, 1 some cases gave none, 2 invalid arguments, 3 no right to read
 could not be read or written, 5 ncu is missing.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import os

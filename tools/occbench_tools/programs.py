@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other programs that the tools run to their end, with their output as text."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ Values are numbered (Cocke and Schwartz 1970): the same operation on the same va
 register holds it. So an address that a trip computes again, for want of registers, is recognised.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Iterable
 from typing import Any

@@ -3,8 +3,6 @@
 which kernel is whose. Needs no GPU.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """results/schema.json as of each version, and checks of env.json against it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

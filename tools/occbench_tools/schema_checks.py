@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells, rows and env.json against the entries of schema.json; what is wrong goes to a Report."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

@@ -5,8 +5,6 @@ Renames what schema.json says that an entry `was`. Versions before 5 have no col
 asked for, which its name says, and no `curve`, `form` and `baseline`.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -49,7 +47,7 @@ class Cases(pd.DataFrame):
     """Rows of cases.csv that are asked for a column by its old name too, and warn of it: for one release."""
 
     @property
-    def _constructor(self) -> type[Cases]:
+    def _constructor(self) -> type["Cases"]:
         return Cases
 
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401 - as that of a data frame

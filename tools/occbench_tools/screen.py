@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text for one screen: few lines, none wider than the terminal, names whole where they fit."""
 
-from __future__ import annotations
-
 import io
 import re
 import shutil

@@ -5,8 +5,6 @@ Where a package is missing, one line says which and how to get it. The tools the
 pandas in their first lines, before there is a main() to call.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 from collections.abc import Callable

@@ -5,8 +5,6 @@ Each function agrees with the one of scipy that its test names to 1e-10 relative
 143 MB of a user's disk and most of a second at every start.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from itertools import accumulate

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files from elsewhere: their kind, size and depth are checked before they are read."""
 
-from __future__ import annotations
-
 import errno
 import json
 import math

@@ -5,8 +5,6 @@ One line per violation, `file:line: what is wrong`, of many alike the first few,
 without one, 1 with some, 2 invalid arguments, 4 a file is missing or could not be read.
 """
 
-from __future__ import annotations
-
 import sys
 from array import array
 from collections.abc import Iterator
@@ -152,7 +150,7 @@ def wrong_rates(row: Row) -> Iterator[str]:
 class Samples:
     """Repetition 0 of one case."""
 
-    kept: array[float] = field(default_factory=lambda: array("d"))
+    kept: "array[float]" = field(default_factory=lambda: array("d"))
     discarded: int = 0
 
 

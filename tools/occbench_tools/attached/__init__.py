@@ -4,8 +4,6 @@
 report, explain, compare and validate read such a folder with the modules of this package.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from occbench_tools.command import Refused

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of caps of a folder of `occbench attach --registers`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

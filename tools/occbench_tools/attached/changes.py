@@ -7,8 +7,6 @@ here. What is compared is the median untouched launch. Two runs of one program m
 build: see MARGIN.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@
 Needs the standard library alone.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path

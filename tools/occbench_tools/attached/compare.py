@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What occbench compare says of two folders of `occbench attach`: a screen, or all tables in a format."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -4,8 +4,6 @@
 Read from the folder's findings.json where that is of its tables and this schema; else the program is asked.
 """
 
-from __future__ import annotations
-
 import zlib
 from pathlib import Path
 from typing import Any

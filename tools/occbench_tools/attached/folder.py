@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One folder of `occbench attach` as data frames, typed by results/schema.json, or one line why not."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path

@@ -5,8 +5,6 @@ One sentence for the whole program, a picture of the kernels with the most GPU t
 what was skipped. The page's script sets words as text only.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

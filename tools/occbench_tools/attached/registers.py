@@ -3,8 +3,6 @@
 what a step of registers gains, for the report's page.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names and figures of kernels, for the cells of tables."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 ROOM = 44  # signs of a kernel's name in a table

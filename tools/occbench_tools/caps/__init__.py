@@ -14,8 +14,6 @@ occbench to ask, 130 interrupted; else nvcc's or the program's own code, and 125
 where what is called cannot be run, 127 where it is not found.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One build for each limit: what its kernels use, and on request the program itself."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shlex

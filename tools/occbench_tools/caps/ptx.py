@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of a PTX module and what limits their registers: .maxnreg, .maxntid, .minnctapersm, setmaxnreg."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import NamedTuple

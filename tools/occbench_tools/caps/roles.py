@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Splits of a launch's registers between the warps of a block that moves them (setmaxnreg)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the builds use, kernel by kernel, and what each step costs."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Occupancy of footprints by `occbench calc --batch`, and the register caps at which it changes."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path
@@ -38,7 +36,7 @@ class Residency(NamedTuple):
     occupancy: float
     status: str
 
-    def within(self, virtual_resources: int) -> Residency:
+    def within(self, virtual_resources: int) -> "Residency":
         """Of blocks that take so many of the SM's virtual resources, as tensor memory does."""
         most = VIRTUAL_RESOURCES // virtual_resources if virtual_resources else self.blocks
         if most >= self.blocks:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds timed against each other: whole programs, in rounds of random order, with intervals."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import random

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """nvcc's own steps (--dryrun), run apart: what leads to PTX once, what follows once for each build."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -107,7 +105,7 @@ class Script:
     def ptxas(self) -> list[Ptxas]:
         return [step for step in self.back if isinstance(step, Ptxas)]
 
-    def in_folder(self, folder: Path) -> Script:
+    def in_folder(self, folder: Path) -> "Script":
         """The same steps on copies of the files (links, where the file system has them)."""
         shutil.copytree(self.folder, folder, copy_function=link_or_copy)
 

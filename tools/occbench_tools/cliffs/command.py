@@ -4,8 +4,6 @@
 Exit 0 all well, 1 a folder has no sweep, 2 invalid arguments, 4 a file could not be read or written.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

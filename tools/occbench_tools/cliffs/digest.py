@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cliffs of a run on one screen: how many of the predicted steps are there, by dial, and the worst."""
 
-from __future__ import annotations
-
 from itertools import groupby
 from pathlib import Path
 

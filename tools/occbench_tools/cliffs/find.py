@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cliffs of a run's sweeps, as the program finds and words them (benchmarks/report/findings/cliffs)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -13,8 +13,6 @@ with a measured one without --allow-model), 4 a file could not be read or writte
 5 a tool or a package is missing.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import sys

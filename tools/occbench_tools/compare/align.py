@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pairs the cases of two runs: by name, else by what was asked of the kernel."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from occbench_tools.schema import columns_with

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """BASE and one CANDIDATE: all tables of a comparison, before they are text."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 

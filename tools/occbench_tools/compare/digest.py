@@ -6,8 +6,6 @@ a unit of work (+ costs more), or of the share of a device's own ceiling (+ is n
 cycle where no ceiling is shared).
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

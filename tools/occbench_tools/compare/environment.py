@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What differs between two runs beside the measurements, and which comparisons that invalidates."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

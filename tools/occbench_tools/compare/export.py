@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs in other formats: Google Benchmark's JSON and Bencher Metric Format."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a comparison opens on: throughput over theoretical occupancy in both runs, as words and a picture."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from occbench_tools.compare.comparison import Comparison

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench compare OLD NEW --predict-for PROFILE: what each kernel of it would gain on the new device."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A comparison as sections of sentences and tables: for a terminal, Markdown, HTML, JSON or CSV."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass, field
 

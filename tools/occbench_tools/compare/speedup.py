@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of different devices compared: the speed-up comes first, then all that differs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

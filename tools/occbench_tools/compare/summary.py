@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Summaries of the cases: per experiment, kernel with other machine code, cliff and card."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

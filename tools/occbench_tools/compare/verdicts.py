@@ -14,8 +14,6 @@ therefore put the other way: is the difference beyond what another process of th
 `margin` is that allowance; see MARGIN and SPREAD_SHARE. Its p-values are put through Benjamini and Hochberg.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from statistics import NormalDist
 

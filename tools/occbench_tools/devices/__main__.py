@@ -4,8 +4,6 @@
 By all columns of a row, and by ncu's alone.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

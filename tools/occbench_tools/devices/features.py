@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Features of a case or kernel on the old device, from which its speed-up is predicted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ A profiler sees few launches and slows the others down; attach sees every launch
 joined by the kernels' names, which ncu and the C++ library spell differently.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

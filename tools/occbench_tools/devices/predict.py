@@ -7,8 +7,6 @@ how far the trees disagree. A kernel further from all cases than nearly all such
 unknown: the suite has nothing like it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ Read is what `ncu --csv` printed (page raw or details), an .ncu-rep, or a plain 
 time_s and dram_percent, and as many of PLAIN as are known.
 """
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

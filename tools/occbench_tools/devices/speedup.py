@@ -5,8 +5,6 @@ A speed-up is seconds of the old device over seconds of the new one, for the sam
 row per group with count, median, low and high: the 5th and the 95th percentile of its cases.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

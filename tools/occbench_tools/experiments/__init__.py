@@ -5,8 +5,6 @@ A module has `picture(rows, env, plot)`: its Figure of the experiment's scaled r
 occbench_tools.plot.sheet, or None for the plain one.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import re

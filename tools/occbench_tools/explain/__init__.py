@@ -9,8 +9,6 @@ With --order it is which SM ran which block, and when, as docs/examples/block_or
 Exit 0 printed, 1 attach saw no kernel, 2 invalid arguments, 4 a file could not be read.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path

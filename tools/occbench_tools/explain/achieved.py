@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sentences on achieved occupancy over all experiments: how much a launch loses, and to what."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

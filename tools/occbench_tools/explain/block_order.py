@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which SM got which block, and when: what docs/examples/block_order.cu recorded, block_order.csv."""
 
-from __future__ import annotations
-
 import bisect
 import csv
 import io

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How legends, axes and pages say a number and a value of a dial."""
 
-from __future__ import annotations
-
 from numbers import Real
 
 from occbench_tools.schema import columns_of_cases

@@ -5,8 +5,6 @@ The program alone decides and words findings (benchmarks/report/findings). A fin
 as it is of the cases.csv beside it and of this schema.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 import zlib

@@ -8,8 +8,6 @@ line it is where the code was built with -lineinfo.
 Exit 0 answered, 2 invalid arguments, 4 FILE cannot be read, 5 no disassembler is here.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -6,8 +6,6 @@ vector needs registers in a row, aligned to its length: they may be taken where 
 What still has room below the peak, with all that moved there before, ptxas could have put there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields

@@ -6,8 +6,6 @@ a function might write, and at the return as live every register that it must ke
 the call, and so does this: a function's live registers are those that it needs, and those of its caller.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from occbench_tools.sass import Failure, Instruction

@@ -6,8 +6,6 @@ The file has a table for each launch: its kernel's name, a header, and the instr
 are spelled otherwise than by the demangler here, so a table is the kernel's if its instructions are.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, field

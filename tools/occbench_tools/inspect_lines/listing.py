@@ -6,8 +6,6 @@ For a cubin of older ptxas nvdisasm 13 prints no live registers, because of the 
 copy with the header of CUDA 13.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

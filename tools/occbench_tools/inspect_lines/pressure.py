@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds a kernel's registers: its peak, the values that are live there, and the lines above a bound."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -55,7 +53,7 @@ class LineUse:
     def rank(self) -> tuple[int, ...]:
         return (self.live, self.stored_bytes + self.loaded_bytes, self.depth, self.instructions)
 
-    def add(self, other: LineUse) -> None:
+    def add(self, other: "LineUse") -> None:
         """Another chain of calls to the same line."""
         self.live = max(self.live, other.live)
         self.depth = max(self.depth, other.depth)

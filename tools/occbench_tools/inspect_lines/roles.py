@@ -5,8 +5,6 @@ Which warpgroup asks for how many is read from the branches before: the code is 
 thread of each warpgroup, with the registers whose values are known from its thread index alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

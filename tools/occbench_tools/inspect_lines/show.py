@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The answer as text of 80 columns, and as JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping

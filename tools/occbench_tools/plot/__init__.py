@@ -7,8 +7,6 @@ blocks recorded when they began and ended, `occupancy` shows where theoretical o
 Exit 0 drawn, 1 nothing valid to draw, 2 invalid arguments, 4 a file could not be read or written.
 """
 
-from __future__ import annotations
-
 from occbench_tools.plot import backend  # noqa: F401
 
 # isort: split

@@ -4,8 +4,6 @@
 The working folder may be one of results that came from others, and such a file can have TeX run.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """SMs over time: which blocks each SM ran, from block_order.csv."""
 
-from __future__ import annotations
-
 from matplotlib.figure import Figure
 
 from occbench_tools.escape import picture

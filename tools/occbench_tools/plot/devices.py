@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The picture of another device's speed-ups: over the share of DRAM that was used, and by bound."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places the names of lines beside them, over no line, point, text or other name."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

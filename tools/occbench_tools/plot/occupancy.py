@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figure of occupancy lost between theory and a launch, all experiments in one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The picture of an experiment that describes itself: its curves in panels, or its kernels side by side."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The picture of predictions and measurements, all experiments in one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

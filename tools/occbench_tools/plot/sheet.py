@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all pictures share: the page, its titles, and lines with their intervals and predictions."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Colours on light and dark backgrounds: an SVG has both, and follows the reader's setting."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 
 # Okabe and Ito's colours, distinct for every kind of colour vision. Grey is the model's alone.

@@ -9,8 +9,6 @@ Exit 0 written, 1 written but rows are left out, or nothing valid to show, 2 inv
 could not be read or written.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page's first section for runs of different devices: each one's speed-up over the first."""
 
-from __future__ import annotations
-
 import base64
 
 import pandas as pd

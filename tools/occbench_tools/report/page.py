@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One self-contained HTML file from a document: template, style, scripts, uPlot and the data, inlined."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders of results as one JSON document for the page: runs, and the rows of each experiment in columns."""
 
-from __future__ import annotations
-
 import math
 import re
 from functools import cached_property

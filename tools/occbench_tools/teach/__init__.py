@@ -7,8 +7,6 @@ questions as a page or a notebook. Every number is asked of `occbench calc` or c
 Exit codes are occbench report's; 4 also where there is no occbench to ask, 3 where there is no GPU to run on.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import io

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of each lesson, from `occbench calc` and rows of the run; 'answer' is what it asks for."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from occbench_tools.teach.calculator import Footprint

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Footprints, and what `occbench calc` says of them: the lab has no arithmetic of occupancy of its own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -5,8 +5,6 @@ A sentence of the lab is a template over figures, so that each number in it can 
 tests/tools/contradictions.py does.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Iterable

@@ -5,8 +5,6 @@ Answers are kept in a CSV file as they are given, so that an interrupted lab goe
 that a class's files can be put together.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io
@@ -177,7 +175,7 @@ class Answers:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def read(cls, path: Path) -> Answers:
+    def read(cls, path: Path) -> "Answers":
         """Of a file that may not be there yet. Raises Refused."""
         answers = cls(path, path.stem)
         try:

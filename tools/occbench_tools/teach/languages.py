@@ -5,8 +5,6 @@ English is in lessons_*.py and here. Another language is lessons.LANGUAGE.toml: 
 Ids, verdicts and units in files of answers are English in every language: a class's files fit together.
 """
 
-from __future__ import annotations
-
 import tomllib
 from functools import lru_cache
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a lesson of the lab is: a question, its answer's figures, and explanations over them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

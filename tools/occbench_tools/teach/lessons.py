@@ -6,8 +6,6 @@ Only what the text prints is quoted. The text is Hwu, Kirk and El Hajj, 'Program
 Processors' (PMPP), 4th edition, chapter 4 and section 5.6.
 """
 
-from __future__ import annotations
-
 from occbench_tools.teach.lessons_execution import EXECUTION
 from occbench_tools.teach.lessons_resources import RESOURCES
 

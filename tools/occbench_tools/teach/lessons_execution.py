@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lessons on blocks, warps and latency: sections 4.2 to 4.6."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from occbench_tools.teach import answers

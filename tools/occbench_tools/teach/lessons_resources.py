@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lessons on what limits the blocks of an SM: sections 4.7, 4.8 and 5.6."""
 
-from __future__ import annotations
-
 from occbench_tools.teach import answers
 from occbench_tools.teach.answers import KIB
 from occbench_tools.teach.calculator import Footprint

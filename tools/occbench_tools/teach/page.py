@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lessons as a page: each with its question first, the exact answers, the curve, and what to try."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

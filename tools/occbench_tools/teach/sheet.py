@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lab sheet: the questions without their answers, as a page, as PDF and as a notebook."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
