@@ -10,8 +10,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from occbench_tools.command import entry, parser_of
-from occbench_tools.lines import complain, reason
+from occbench_tools.command import Refused, entry, parser_of
+from occbench_tools.lines import reason
 from occbench_tools.screen import columns
 
 FORMATS = ("text", "json", "junit", "prometheus")
@@ -63,14 +63,11 @@ def main(arguments: list[str] | None = None) -> int:
             options.folder, options.reference, rows, options.threshold / 100, options.ignore_unreadable
         )
     except OSError as error:
-        complain("occbench fleet", reason(options.folder, error))
-        return 4
+        raise Refused(4, reason(options.folder, error)) from error
     except ValueError as error:
-        complain("occbench fleet", error)
-        return 4
+        raise Refused(4, str(error)) from error
     if not found.folders:
-        why = found.unread[0] if found.unread else f"{options.folder}: holds no folder of results"
-        complain("occbench fleet", f"{why}; make them: occbench run" if not found.unread else why)
-        return 4
+        none = f"{options.folder}: holds no folder of results; make them: occbench run"
+        raise Refused(4, found.unread[0] if found.unread else none)
     sys.stdout.write(shown(found, options.format, columns(options.width)))
     return 4 if found.unread else int(not found.passed)

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from occbench_tools import describe, descriptions, repeats, sass
-from occbench_tools.command import entry, occbench, parser_of
+from occbench_tools.command import Refused, entry, occbench, parser_of
 from occbench_tools.escape import printable
-from occbench_tools.lines import complain, write_whole
+from occbench_tools.lines import write_whole
 from occbench_tools.sass import INTEGER, LOCAL, Failure, Instruction, Skip, loops, spell
 
 SKIPPED = 77
@@ -267,8 +267,7 @@ def main(arguments: list[str] | None = None) -> int:
     binary = options.binary and options.binary.resolve()
     if not binary or not os.access(binary, os.X_OK) or not binary.is_file():
         why = f"{options.binary or 'occbench'}: no such executable; build it, or name it with --binary"
-        complain("occbench audit", why)
-        return 2
+        raise Refused(2, why)
     try:
         built = open_binary(binary, options)
         if options.described and not (options.describe or options.json or options.verbose or options.family):
@@ -281,8 +280,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(printable(f"occbench audit: skipped: {why}"))
         return SKIPPED
     except (OSError, subprocess.CalledProcessError, ValueError, KeyError) as error:
-        complain("occbench audit", f"{options.binary}: cannot be listed: {error}")
-        return 1
+        raise Refused(1, f"{options.binary}: cannot be listed: {error}") from error
     failures = write_results(built, *audit_all(built, functions, options), options)
     print(f"{built.counted}{failures} failures")
     return 1 if failures else 0

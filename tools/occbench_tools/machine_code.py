@@ -27,8 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from occbench_tools import describe, sass
-from occbench_tools.command import entry, parser_of
-from occbench_tools.lines import complain
+from occbench_tools.command import Refused, entry, parser_of
 from occbench_tools.programs import demangle
 from occbench_tools.sass import Failure, Instruction, Loop, Skip
 
@@ -268,17 +267,13 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         print("\n".join(run(options)))
     except Failure as why:
-        complain("occbench machine-code", f"{options.kernel}: {why}")
-        return 1
+        raise Refused(1, f"{options.kernel}: {why}") from why
     except Skip as why:
-        complain("occbench machine-code", why)
-        return 5 if "pip install" in str(why) else 4
+        raise Refused(5 if "pip install" in str(why) else 4, str(why)) from why
     except OSError as error:
-        complain("occbench machine-code", f"{options.binary}: {error.strerror}")
-        return 4
+        raise Refused(4, f"{options.binary}: {error.strerror}") from error
     except (ValueError, KeyError, subprocess.CalledProcessError) as error:
-        complain("occbench machine-code", f"{options.binary}: {error}")
-        return 4
+        raise Refused(4, f"{options.binary}: {error}") from error
     return 0
 
 

@@ -28,7 +28,7 @@ from occbench_tools.compare.environment import DIFFERENT
 from occbench_tools.compare.summary import across_devices
 from occbench_tools.compare.verdicts import MEASURES, SLOWER
 from occbench_tools.folder import Folder, read_folder
-from occbench_tools.lines import complain, reason
+from occbench_tools.lines import reason
 from occbench_tools.screen import columns, painted
 
 
@@ -75,20 +75,16 @@ def parser() -> argparse.ArgumentParser:
     return words
 
 
-class Unreadable(Exception):
-    """One line that says which folder cannot be read, and why."""
-
-
 def read(path: Path, samples: bool = True) -> Folder:
-    """Raises Unreadable."""
+    """Raises Refused."""
     try:
         return read_folder(path, samples=samples)
     except (OSError, ValueError) as error:
-        raise Unreadable(reason(path, error)) from error
+        raise Refused(4, reason(path, error)) from error
 
 
 def predict(options: argparse.Namespace) -> int:
-    """--predict-for. Raises Refused, Unreadable, OSError."""
+    """--predict-for. Raises Refused, OSError."""
     if len(options.candidates) > 1 or options.format not in ("table", "csv", "json"):
         raise Refused(2, "--predict-for takes one CANDIDATE, and the formats table, csv and json")
     from occbench_tools.compare import predicted
@@ -113,7 +109,7 @@ def programs(options: argparse.Namespace) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compares, exports, prints; returns the exit code. Raises Unreadable, OSError, ValueError, and
+    """Compares, exports, prints; returns the exit code. Raises Refused, OSError, ValueError, and
     LookupError where the arguments do not fit the folders.
     """
     base = read(options.base)
@@ -215,14 +211,9 @@ def main(arguments: list[str] | None = None) -> int:
         if any(map(is_attached, (options.base, *options.candidates))):
             return programs(options)
         return predict(options) if options.predict_for else run(options)
-    except Unreadable as error:
-        complain("occbench compare", error)
-        return 4
     except (OSError, ValueError) as error:
-        complain("occbench compare", reason(options.base, error))
-        return 4
+        raise Refused(4, reason(options.base, error)) from error
     except LookupError as error:
-        complain("occbench compare", error.args[0])
-        return 2
+        raise Refused(2, error.args[0]) from error
     finally:
         gc.enable()

@@ -245,7 +245,3 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         write(options, folders, "teach.html", page(desks))
     return warn("occbench teach", runs)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
