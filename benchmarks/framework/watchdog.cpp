@@ -8,16 +8,7 @@ namespace occbench {
 
 Watchdog::Watchdog(double timeout_s, std::function<void(const Case&)> on_timeout)
     : timeout_s_(timeout_s), on_timeout_(std::move(on_timeout)) {
-  if (timeout_s_ > 0) thread_ = std::thread([this] { wait(); });
-}
-
-Watchdog::~Watchdog() {
-  {
-    const std::scoped_lock lock(mutex_);
-    is_ending_ = true;
-  }
-  changed_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  if (timeout_s_ > 0) thread_ = std::jthread([this](const std::stop_token& ending) { wait(ending); });
 }
 
 void Watchdog::on_case(const Case* c) {
@@ -30,14 +21,15 @@ void Watchdog::on_case(const Case* c) {
   changed_.notify_one();
 }
 
-void Watchdog::wait() {
+void Watchdog::wait(const std::stop_token& ending) {
   std::unique_lock lock(mutex_);
-  while (!is_ending_) {
+  while (!ending.stop_requested()) {
     const std::size_t calls = calls_;
-    const auto is_over = [&] { return is_ending_ || calls_ != calls; };
+    const auto has_changed = [&] { return calls_ != calls; };
     if (!case_)
-      changed_.wait(lock, is_over);
-    else if (!changed_.wait_for(lock, std::chrono::duration<double>(timeout_s_), is_over))
+      changed_.wait(lock, ending, has_changed);
+    else if (!changed_.wait_for(lock, ending, std::chrono::duration<double>(timeout_s_), has_changed) &&
+             !ending.stop_requested())
       return on_timeout_(*case_);
   }
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 
 #include "harness/measure/plan.hpp"
@@ -16,7 +17,6 @@ namespace occbench {
 class Watchdog {
  public:
   Watchdog(double timeout_s, std::function<void(const Case&)> on_timeout);
-  ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
@@ -24,16 +24,15 @@ class Watchdog {
   void on_case(const Case* c);
 
  private:
-  void wait();
+  void wait(const std::stop_token& ending);
 
   const double timeout_s_;
   const std::function<void(const Case&)> on_timeout_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::optional<Case> case_;
   std::size_t calls_ = 0;  ///< of on_case
-  bool is_ending_ = false;
-  std::thread thread_;
+  std::jthread thread_;    // last: it uses the others
 };
 
 }  // namespace occbench
