@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recipes for the model's hardware facts (harness/theory/hardware.hpp).
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "harness/theory/occupancy/answer.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"

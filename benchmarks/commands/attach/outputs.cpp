@@ -7,9 +7,9 @@
 #include <iterator>
 #include <optional>
 
-#include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
 #include "harness/io/files.hpp"
+#include "harness/io/printable.hpp"
 
 namespace occbench::commands {
 

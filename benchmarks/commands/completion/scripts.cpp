@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A script per shell: a fixed part, and tables of commands, options and values.
-#include <iterator>
 #include <ostream>
 
 #include "benchmarks/commands/completion/completion.hpp"

@@ -8,13 +8,11 @@
 #include <limits>
 #include <set>
 #include <sstream>
-#include <tuple>
 
 #include "benchmarks/report/curves.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/csv.hpp"
 #include "harness/io/printable.hpp"
-#include "harness/record/record.hpp"
 #include "harness/record/schema.hpp"
 
 namespace occbench::findings {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "benchmarks/report/findings/columns.hpp"

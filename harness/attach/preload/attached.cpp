@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <new>
 #include <utility>
 
 #include "harness/attach/preload/children.hpp"

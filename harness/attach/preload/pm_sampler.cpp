@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/attach/preload/pm_sampler.hpp"
 
-#include <cstring>
 #include <exception>
 #include <limits>
 #include <stdexcept>

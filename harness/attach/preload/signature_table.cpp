@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/attach/preload/signature_table.hpp"
 
-#include <string>
 #include <utility>
 #include <vector>
 
