@@ -25,7 +25,7 @@ file(GLOB theory RELATIVE ${root} CONFIGURE_DEPENDS
 get_target_property(readers occbench_binary SOURCES)  # of text and tables
 get_target_property(code_readers occbench_machine_code SOURCES)
 list(APPEND readers ${code_readers})
-list(FILTER readers EXCLUDE REGEX "binary_folder|inflate|triton")  # a page has neither folders nor $TMPDIR
+list(FILTER readers EXCLUDE REGEX "binary_folder|inflate")  # a page has neither folders nor $TMPDIR
 list(TRANSFORM readers PREPEND harness/)
 set(sources ${theory}
   harness/statistics/statistics.cpp

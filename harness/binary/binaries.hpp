@@ -3,15 +3,16 @@
 // zip or tar file of them, or of a folder of them such as the caches of Triton and PyTorch's Inductor.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "harness/binary/byte_source.hpp"
 #include "harness/binary/compiled_kernel.hpp"
-#include "harness/binary/triton.hpp"
 #include "harness/io/files.hpp"
 
 namespace occbench::binary {
@@ -33,6 +34,17 @@ struct Contents {
 /// kernels nor PTX nor complaints. In a folder, files of other kinds are skipped; unreadable files and links
 /// to other folders become complaints.
 [[nodiscard]] Contents read_binaries(const std::filesystem::path& path);
+
+/// Launch parameters of a cubin in Triton's cache.
+struct TritonLaunch {
+  std::optional<int> block_size;
+  std::optional<std::size_t> dynamic_smem_bytes;
+
+  void add_to(CompiledKernel& kernel) const {
+    if (!kernel.use.block_size) kernel.use.block_size = block_size;
+    if (!kernel.use.dynamic_smem_bytes) kernel.use.dynamic_smem_bytes = dynamic_smem_bytes;
+  }
+};
 
 /// Decides by the first bytes.
 [[nodiscard]] bool is_binary(Bytes begin);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/io/demangle.hpp"
+#include "harness/theory/occupancy/occupancy.hpp"
 
 namespace occbench::binary {
 
@@ -54,6 +55,15 @@ struct KernelUse {
   std::optional<int> barrier_block_limit;        ///< ncu's 'Block Limit Barriers'
   std::optional<std::size_t> smem_config_bytes;  ///< shared memory of the SM in that launch
 };
+
+/// How many barriers a kernel has: `taken` is one of `least` to `most`, which all allow as many blocks.
+struct BarrierCount {
+  int taken, least, most;
+};
+
+/// The counts that agree with ncu's 'Block Limit Barriers'. nullopt if the report has the count itself or
+/// lacks the limit, if none agrees, and before cc 9.0, where cuda_occupancy.h has no such limit.
+[[nodiscard]] std::optional<BarrierCount> barriers_by_limit(const theory::SmLimits& sm, const KernelUse& use);
 
 /// What a compiler, linker or driver refused. `resource`: "shared data", "parameters", "registers" (of a
 /// function that a capped kernel calls), "definition" or "launch"; "shared memory", "threads" or "tensor

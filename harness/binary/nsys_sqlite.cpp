@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/binary/nsys_sqlite.hpp"
 
-#include <array>
-#include <cmath>
 #include <map>
 #include <unordered_map>
 

@@ -1,15 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/device/arena.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <type_traits>
-
-#include "harness/device/reserved.hpp"
+#include <utility>
 
 namespace occbench {
+
+/// An array that grows without moving: addresses for `count` elements of T, memory for those that are used,
+/// zero until they are written. Throws std::bad_alloc where the system has no addresses left.
+template <class T>
+class Reserved {
+ public:
+  Reserved() = default;
+  explicit Reserved(std::size_t count) : count_(count) {
+    void* const at = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) throw std::bad_alloc();
+    data_ = static_cast<T*>(at);
+  }
+  ~Reserved() {
+    if (data_ != nullptr) munmap(data_, count_ * sizeof(T));
+  }
+  Reserved(Reserved&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+  Reserved& operator=(Reserved&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+
+  [[nodiscard]] T* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return count_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t count_ = 0;
+};
 
 template <class T>
 struct Arena::Input {

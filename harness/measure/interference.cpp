@@ -2,10 +2,95 @@
 #include "harness/measure/interference.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <limits>
 #include <string>
 
+#include "harness/device/instruments.hpp"
+
 namespace occbench {
+
+namespace {
+
+constexpr int copies = 4;
+// Another process keeps the GPU until its time slice ends, milliseconds later. Then ours begins: short work
+// fits into it, so that the wait before it is the only sign.
+constexpr std::chrono::duration<double, std::milli> least_wait{0.3};
+
+std::size_t bytes_per_copy(const Arena& arena) {
+  return std::min({std::size_t{256} << 20, arena.input_bytes(), arena.output_bytes()});
+}
+
+}  // namespace
+
+InterferenceProbe::InterferenceProbe(Arena& arena, const Stream& stream, const Device& device)
+    : arena_(arena),
+      stream_(stream),
+      blocks_(2 * device.sm.sm_count),
+      cycles_(static_cast<std::size_t>(most_repetitions * blocks_)),
+      cycles_host_(static_cast<std::size_t>(most_repetitions * blocks_)),
+      events_(2 * most_repetitions + 1),
+      fastest_{copies * 2.0 * static_cast<double>(bytes_per_copy(arena)) /
+                   least_undisturbed_copy_bytes_per_s(device),
+               std::numeric_limits<double>::max()} {
+  run(1);  // loads code and fills the TLBs
+  for (int i = 0; i < 2; ++i) is_quiet(most_repetitions / 2);
+  probes_ = disturbed_ = 0;
+}
+
+std::vector<InterferenceProbe::Repetition> InterferenceProbe::run(int count, bool* waited) {
+  const std::size_t bytes = bytes_per_copy(arena_);
+  const auto blocks = static_cast<std::size_t>(blocks_);
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < count; ++i) {
+    events_[2 * i].record(stream_);
+    for (int copy = 0; copy < copies; ++copy)
+      check(cudaMemcpyAsync(arena_.output<float>(), arena_.input<float>(), bytes, cudaMemcpyDeviceToDevice,
+                            stream_.get()),
+            "copying on the device");
+    events_[2 * i + 1].record(stream_);
+    instruments::exercise(cycles_.data() + i * blocks, blocks_, stream_.get());
+  }
+  check(cudaMemcpyAsync(cycles_host_.data(), cycles_.data(), count * blocks * sizeof(unsigned long long),
+                        cudaMemcpyDeviceToHost, stream_.get()),
+        "reading cycles");
+  events_[2 * most_repetitions].record(stream_);
+  stream_.synchronize();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  const std::chrono::duration<double> worked{events_[2 * most_repetitions].seconds_since(events_[0])};
+  if (waited != nullptr) *waited = took - worked > least_wait;
+
+  std::vector<Repetition> repetitions;
+  for (int i = 0; i < count; ++i) {
+    const auto* const first = cycles_host_.data() + i * blocks;
+    repetitions.push_back({events_[2 * i + 1].seconds_since(events_[2 * i]),
+                           static_cast<double>(*std::max_element(first, first + blocks))});
+  }
+  return repetitions;
+}
+
+bool InterferenceProbe::is_slow(const Repetition& r) const {
+  return r.copy_s > (1 + tolerance) * fastest_.copy_s || r.cycles > (1 + tolerance) * fastest_.cycles;
+}
+
+std::ptrdiff_t InterferenceProbe::count_slow(int count, bool* waited) {
+  const std::vector<Repetition> repetitions = run(std::min(count, most_repetitions), waited);
+  for (const Repetition& r : repetitions)
+    fastest_ = {std::min(fastest_.copy_s, r.copy_s), std::min(fastest_.cycles, r.cycles)};
+  return std::ranges::count_if(repetitions, [&](const Repetition& r) { return is_slow(r); });
+}
+
+bool InterferenceProbe::is_quiet(int repetitions) {
+  bool waited = false;
+  std::ptrdiff_t slow = count_slow(repetitions, &waited);
+  // Long enough for two time slices: one slow repetition may be the board's own, a wait the host's.
+  if (waited || slow > 0) slow = count_slow(most_repetitions, &waited);
+  const bool quiet = slow < 2;
+  ++probes_;
+  disturbed_ += quiet ? 0 : 1;
+  return quiet;
+}
 
 Interference::Interference(Arena& arena, const Stream& stream, const Device& device, TimeSpent& time_spent)
     : device_(device),

@@ -14,7 +14,6 @@
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
-#include "harness/binary/barrier_limit.hpp"
 #include "harness/binary/rounded_smem.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/joined.hpp"
