@@ -2,7 +2,7 @@
 // What `occbench attach` says of a whole program, before and after its table.
 #include <gtest/gtest.h>
 
-#include "benchmarks/commands/attach/overview.hpp"
+#include "benchmarks/commands/attach/parts.hpp"
 
 namespace occbench::commands {
 namespace {

@@ -16,12 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/commands/calc/batch.hpp"
+#include "benchmarks/commands/calc/answers.hpp"
 #include "benchmarks/commands/calc/columns.hpp"
-#include "benchmarks/commands/calc/formulas.hpp"
-#include "benchmarks/commands/calc/kernels.hpp"
 #include "benchmarks/commands/calc/predict.hpp"
-#include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/commands/calc/rank.hpp"
 #include "benchmarks/commands/inspect/print.hpp"
 #include "benchmarks/framework/numbers.hpp"

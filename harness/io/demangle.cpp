@@ -9,8 +9,6 @@
 #include <memory>
 #include <string_view>
 
-#include "harness/io/demangled_size.hpp"
-
 namespace occbench {
 namespace {
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/io/demangled_size.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "harness/io/demangle.hpp"
 #include "harness/io/mangled_text.hpp"
 
 namespace occbench {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/attach/advice.hpp"
-
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -11,6 +8,7 @@
 
 #include "benchmarks/commands/attach/folder.hpp"
 #include "benchmarks/commands/attach/options.hpp"
+#include "benchmarks/commands/attach/parts.hpp"
 #include "harness/attach/analysis/verdict.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"

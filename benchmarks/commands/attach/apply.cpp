@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/attach/apply.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -10,13 +8,12 @@
 #include <optional>
 #include <span>
 
-#include "benchmarks/commands/attach/advice.hpp"
 #include "benchmarks/commands/attach/columns.hpp"
 #include "benchmarks/commands/attach/outputs.hpp"
+#include "benchmarks/commands/attach/parts.hpp"
 #include "benchmarks/commands/attach/program.hpp"
 #include "benchmarks/commands/attach/run_times.hpp"
 #include "benchmarks/commands/attach/words.hpp"
-#include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"

@@ -12,15 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "benchmarks/commands/attach/apply.hpp"
 #include "benchmarks/commands/attach/folder.hpp"
 #include "benchmarks/commands/attach/options.hpp"
 #include "benchmarks/commands/attach/outputs.hpp"
-#include "benchmarks/commands/attach/print.hpp"
+#include "benchmarks/commands/attach/parts.hpp"
 #include "benchmarks/commands/attach/program.hpp"
-#include "benchmarks/commands/attach/record.hpp"
-#include "benchmarks/commands/attach/sm_shares.hpp"
-#include "benchmarks/commands/attach/versions.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
 #include "harness/attach/analysis/collect.hpp"

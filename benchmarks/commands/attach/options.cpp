@@ -10,7 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "benchmarks/commands/attach/versions.hpp"
+#include "benchmarks/commands/attach/parts.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "harness/attach/protocol/protocol.hpp"
 

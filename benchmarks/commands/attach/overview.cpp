@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/attach/overview.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <utility>
 
+#include "benchmarks/commands/attach/parts.hpp"
 #include "benchmarks/commands/attach/words.hpp"
 #include "benchmarks/report/format.hpp"
 

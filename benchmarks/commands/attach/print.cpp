@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/attach/print.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <utility>
 
-#include "benchmarks/commands/attach/overview.hpp"
+#include "benchmarks/commands/attach/parts.hpp"
 #include "benchmarks/commands/attach/words.hpp"
-#include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/attach/record.hpp"
+#include "harness/record/record.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <span>
 
 #include "benchmarks/commands/attach/columns.hpp"
+#include "benchmarks/commands/attach/parts.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "harness/binary/kernel_use.hpp"
 #include "harness/io/csv.hpp"
@@ -13,7 +14,6 @@
 #include "harness/io/gzip.hpp"
 #include "harness/record/build.hpp"
 #include "harness/record/environment.hpp"
-#include "harness/record/record.hpp"
 #include "harness/statistics/statistics.hpp"
 
 namespace occbench::commands {

@@ -6,8 +6,7 @@
 #include <functional>
 #include <iterator>
 
-#include "benchmarks/commands/attach/overview.hpp"
-#include "benchmarks/commands/attach/sm_shares.hpp"
+#include "benchmarks/commands/attach/parts.hpp"
 #include "benchmarks/commands/attach/words.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"

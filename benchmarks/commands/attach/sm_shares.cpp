@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/attach/sm_shares.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
 #include <string>
 
-#include "benchmarks/commands/calc/print.hpp"
+#include "benchmarks/commands/attach/parts.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/attach/versions.hpp"
-
 #include <algorithm>
 #include <optional>
 #include <span>
 #include <stdexcept>
 
 #include "benchmarks/commands/attach/columns.hpp"
+#include "benchmarks/commands/attach/parts.hpp"
 #include "benchmarks/commands/attach/program.hpp"
 #include "benchmarks/commands/attach/words.hpp"
-#include "benchmarks/commands/calc/print.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"

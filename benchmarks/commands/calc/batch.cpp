@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/calc/batch.hpp"
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "benchmarks/commands/calc/answers.hpp"
 #include "benchmarks/commands/calc/columns.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/csv.hpp"

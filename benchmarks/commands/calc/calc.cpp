@@ -14,17 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "benchmarks/commands/calc/batch.hpp"
-#include "benchmarks/commands/calc/hide.hpp"
-#include "benchmarks/commands/calc/kernels.hpp"
-#include "benchmarks/commands/calc/page.hpp"
-#include "benchmarks/commands/calc/print.hpp"
+#include "benchmarks/commands/calc/answers.hpp"
 #include "benchmarks/commands/calc/rank.hpp"
-#include "benchmarks/commands/calc/tour.hpp"
 #include "benchmarks/commands/cards.hpp"
-#include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
-#include "benchmarks/report/table.hpp"
 #include "harness/binary/reading.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/printable.hpp"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/calc/formulas.hpp"
-
-#include <algorithm>
-
+#include "benchmarks/commands/calc/answers.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/calc/hide.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
 
+#include "benchmarks/commands/calc/answers.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/columns.hpp"
 #include "benchmarks/report/format.hpp"

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/calc/kernels.hpp"
-
 #include <algorithm>
-#include <iostream>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <tuple>
 
+#include "benchmarks/commands/calc/answers.hpp"
 #include "benchmarks/commands/calc/columns.hpp"
-#include "benchmarks/commands/calc/left_out.hpp"
 #include "benchmarks/commands/calc/rank.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/calc/left_out.hpp"
-
 #include <iostream>
 
+#include "benchmarks/commands/calc/answers.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"

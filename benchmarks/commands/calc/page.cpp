@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/calc/page.hpp"
-
 #include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <string_view>
 
+#include "benchmarks/commands/calc/answers.hpp"
 #include "benchmarks/commands/calc/columns.hpp"
 #include "harness/io/files.hpp"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/calc/print.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "benchmarks/commands/calc/answers.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/calc/tour.hpp"
-
 #include <cstdio>
 #include <string>
 
+#include "benchmarks/commands/calc/answers.hpp"
 #include "benchmarks/report/table.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"
 

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "harness/attach/analysis/kernel_table.hpp"
-#include "harness/attach/analysis/not_attached.hpp"
 #include "harness/attach/protocol/attachable.hpp"
 #include "harness/attach/protocol/records.hpp"
 #include "harness/io/check.hpp"

@@ -146,4 +146,8 @@ struct Collected {
 /// where the folder cannot be read.
 [[nodiscard]] Collected collect(const std::filesystem::path& folder);
 
+/// "2 processes were not attached to: /bin/su (setuid) x 2", the first programs by name; empty: none.
+/// Throws UserError where the file cannot be read.
+[[nodiscard]] std::string not_attached(const std::filesystem::path& path);
+
 }  // namespace occbench::attach

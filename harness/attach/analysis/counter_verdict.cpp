@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/attach/analysis/counter_verdict.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
-#include <utility>
+
+#include "harness/attach/analysis/verdict.hpp"
 
 namespace occbench::attach {
 

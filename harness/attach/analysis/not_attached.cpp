@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/attach/analysis/not_attached.hpp"
-
 #include <cstddef>
 #include <map>
 #include <sstream>
 #include <system_error>
 
+#include "harness/attach/analysis/collect.hpp"
 #include "harness/attach/protocol/attachable.hpp"
 #include "harness/io/files.hpp"
 

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "harness/attach/analysis/counter_verdict.hpp"
 #include "harness/attach/protocol/kinds.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/theory/occupancy/cliffs.hpp"

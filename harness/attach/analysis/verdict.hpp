@@ -103,4 +103,8 @@ void add_waves(const Kernel& kernel, Verdict& verdict);
 /// The level with the shortest time; the verdict has one.
 [[nodiscard]] const LevelFound& fastest_level(const Verdict& verdict);
 
+/// By hardware counters: which unit a kernel that no arm judges waits for; of another, whether they agree
+/// with its arms.
+void add_counters(const Counted& counted, Verdict& verdict);
+
 }  // namespace occbench::attach
