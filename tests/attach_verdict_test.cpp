@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/attach/analysis/program_sentences.hpp"
 #include "harness/attach/analysis/verdict.hpp"
 
 namespace occbench::attach {

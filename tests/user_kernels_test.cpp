@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // User kernels as variants, experiments and data; nothing is launched.
-#include "benchmarks/user_kernels/user_kernels.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "harness/whatif/ask.hpp"
-#include "harness/whatif/code.hpp"
 #include "harness/whatif/flow.hpp"
 #include "tests/quiet_machine.hpp"
 

@@ -14,7 +14,7 @@
 #include "benchmarks/commands/help.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
-#include "benchmarks/user_kernels/user_kernels.hpp"
+#include "benchmarks/user_kernels/user_data.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"
 #include "harness/record/environment.hpp"

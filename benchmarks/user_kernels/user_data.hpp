@@ -60,4 +60,8 @@ class UserData final : public Data, private Results {
   bool odd_ = false;
 };
 
+/// Of the registration of user kernels, which runs before main: one line on the first kernel with invalid
+/// facts; empty without one.
+const std::string& registration_error();
+
 }  // namespace occbench

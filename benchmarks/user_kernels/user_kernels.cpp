@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // User kernels (occbench/kernel.cuh) become variants, and each of their dials an experiment.
-#include "benchmarks/user_kernels/user_kernels.hpp"
 
 #include <algorithm>
 #include <cstring>

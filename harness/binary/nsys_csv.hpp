@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/binary/byte_source.hpp"
 #include "harness/binary/kernel_use.hpp"
 #include "harness/binary/report_number.hpp"
 #include "harness/io/csv.hpp"
@@ -67,5 +68,9 @@ class NsysCsv {
   std::int64_t unknown_ = 0;
   bool is_nsys_ = false, is_nvprof_ = false, is_cut_ = false;
 };
+
+/// Launches in what `nsys export --type sqlite` writes: exact bytes, the grid and the device. Throws Damaged
+/// if the file is no database or has no table of nsys. `left_out` counts launches without registers.
+[[nodiscard]] KernelUses read_nsys_sqlite(const ByteSource& source);
 
 }  // namespace occbench::binary

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/binary/nsys_sqlite.hpp"
-
 #include <map>
 #include <unordered_map>
 
+#include "harness/binary/nsys_csv.hpp"
 #include "harness/binary/sqlite_file.hpp"
 
 namespace occbench::binary {

@@ -20,7 +20,6 @@
 #include "harness/binary/ncu_csv.hpp"
 #include "harness/binary/ncu_text.hpp"
 #include "harness/binary/nsys_csv.hpp"
-#include "harness/binary/nsys_sqlite.hpp"
 #include "harness/binary/pasted_text.hpp"
 #include "harness/binary/plain_text.hpp"
 #include "harness/binary/profiler_trace.hpp"

@@ -8,11 +8,12 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/io/files.hpp"
 #include "harness/measure/result.hpp"
-#include "harness/record/rows.hpp"
+#include "harness/record/record.hpp"
 
 namespace occbench {
 
@@ -64,5 +65,17 @@ class Recorder {
   std::set<std::string> without_time_;  ///< cases whose samples, if any, are not kept
   std::vector<SampleRow> unfinished_;
 };
+
+// Rows of cases.csv and samples.csv. results/schema.json describes the columns; a test compares.
+
+constexpr int schema_version = 7;
+
+std::vector<std::string> case_columns();
+std::vector<std::string> case_fields(const CaseResult& result);
+/// The number in one column of a case's row; 0 where the cell is empty or text. Throws
+/// std::logic_error on a name that is no column's.
+double case_number(const CaseResult& result, std::string_view column);
+std::vector<std::string> sample_columns();
+std::vector<std::string> sample_fields(const SampleRow& row);
 
 }  // namespace occbench

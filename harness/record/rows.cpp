@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/record/rows.hpp"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -8,6 +6,7 @@
 #include <stdexcept>
 
 #include "harness/device/machine_code.hpp"
+#include "harness/record/record.hpp"
 
 namespace occbench {
 

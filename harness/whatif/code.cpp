@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/whatif/code.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
+
+#include "harness/whatif/flow.hpp"
 
 namespace occbench::whatif {
 namespace {

@@ -29,4 +29,11 @@ struct Kernel {
 [[nodiscard]] Kernel kernel_of(const Profile& profile, const theory::Program& program,
                                const theory::SmLimits& sm, std::size_t l2_bytes);
 
+/// Arguments of `occbench machine-code`: FILE, and execution counts from the profile. Throws Refused if the
+/// profile has none.
+[[nodiscard]] std::vector<std::string> machine_code_words(const std::string& file, const Profile& profile);
+
+/// Parses its output. Throws Refused if that is not the description of one kernel.
+[[nodiscard]] theory::Program parse_code(const std::string& text);
+
 }  // namespace occbench::whatif

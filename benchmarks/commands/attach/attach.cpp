@@ -20,7 +20,6 @@
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
 #include "harness/attach/analysis/collect.hpp"
-#include "harness/attach/analysis/program_sentences.hpp"
 #include "harness/attach/analysis/verdict.hpp"
 #include "harness/attach/protocol/attachable.hpp"
 #include "harness/binary/kernel_use.hpp"

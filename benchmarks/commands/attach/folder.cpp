@@ -12,7 +12,7 @@
 
 #include "benchmarks/commands/attach/words.hpp"
 #include "benchmarks/report/format.hpp"
-#include "harness/attach/analysis/program_sentences.hpp"
+#include "harness/attach/analysis/verdict.hpp"
 #include "harness/attach/protocol/kinds.hpp"
 #include "harness/io/csv.hpp"
 #include "harness/io/files.hpp"

@@ -10,7 +10,7 @@
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"
-#include "harness/attach/analysis/program_sentences.hpp"
+#include "harness/attach/analysis/verdict.hpp"
 
 namespace occbench::commands {
 

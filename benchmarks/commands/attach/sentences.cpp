@@ -10,7 +10,7 @@
 #include "benchmarks/commands/attach/words.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
-#include "harness/attach/analysis/program_sentences.hpp"
+#include "harness/attach/analysis/verdict.hpp"
 
 namespace occbench::commands {
 

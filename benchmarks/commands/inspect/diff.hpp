@@ -3,6 +3,8 @@
 #pragma once
 
 #include <ostream>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,5 +41,11 @@ void print_difference(std::ostream& out, const std::string& format, const std::s
 
 /// Looks up a column's number in NEW, or with "old_" before its name in OLD.
 [[nodiscard]] Condition::Lookup lookup_in(const Changed& changed);
+
+/// --format sarif: findings at their source lines, as code review shows them (SARIF 2.1.0). A result for each
+/// finding that a kernel has and its earlier build has not, for what it lost against that build, and for each
+/// of `failing`, which meet `condition`. `errors`: what could not be read.
+void print_sarif(std::ostream& out, std::span<const Changed> kernels, const std::string& condition,
+                 const std::set<const binary::CompiledKernel*>& failing, std::span<const std::string> errors);
 
 }  // namespace occbench::commands

@@ -17,7 +17,6 @@
 #include "benchmarks/commands/inspect/diff.hpp"
 #include "benchmarks/commands/inspect/print.hpp"
 #include "benchmarks/commands/inspect/query.hpp"
-#include "benchmarks/commands/inspect/sarif.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "benchmarks/report/table.hpp"

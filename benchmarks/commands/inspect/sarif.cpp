@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/commands/inspect/sarif.hpp"
-
 #include <filesystem>
 #include <optional>
 
+#include "benchmarks/commands/inspect/diff.hpp"
 #include "benchmarks/commands/inspect/print.hpp"
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/columns.hpp"

@@ -22,7 +22,7 @@
 #include "harness/io/child.hpp"
 #include "harness/io/files.hpp"
 #include "harness/theory/occupancy/cliffs.hpp"
-#include "harness/whatif/code.hpp"
+#include "harness/whatif/flow.hpp"
 
 namespace occbench::commands {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/attach/analysis/program_sentences.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+
+#include "harness/attach/analysis/verdict.hpp"
 
 namespace occbench::attach {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/attach/preload/block_waits.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <vector>
+
+#include "harness/attach/preload/machine_code.hpp"
 
 namespace occbench::attach {
 

@@ -15,7 +15,6 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/attach/preload/block_waits.hpp"
 #include "harness/attach/preload/ptx.hpp"
 
 namespace occbench::attach {

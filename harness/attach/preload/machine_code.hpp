@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,5 +25,17 @@ struct SearchedCode {
 
 /// Whether one instruction of 128 bits reads %dynamic_smem_size or %total_smem_size. `capability`: 90.
 [[nodiscard]] bool reads_smem_size(std::uint64_t low, std::uint64_t high, int capability);
+
+/// Whether the blocks of a kernel may wait for each other, by its machine code.
+enum class BlockWaits {
+  none,     ///< no loop reads what another block may write meanwhile
+  perhaps,  ///< a loop does, or where the code goes is not known
+};
+
+/// `code`: a section of 128-bit instructions; `capability`: 90 for 9.0. A wait is a loop around a strong
+/// load, an atomic, a fence or a sleep. A weak load without a fence may be served by the L1 for good, so no
+/// code waits by it. In a function that kernels call, any such instruction counts: the loop may be the
+/// caller's.
+[[nodiscard]] BlockWaits block_waits(std::span<const unsigned char> code, int capability, bool is_function);
 
 }  // namespace occbench::attach
