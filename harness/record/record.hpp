@@ -13,7 +13,6 @@
 
 #include "harness/io/files.hpp"
 #include "harness/measure/result.hpp"
-#include "harness/record/record.hpp"
 
 namespace occbench {
 
