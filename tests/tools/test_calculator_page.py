@@ -85,7 +85,7 @@ def test_answers_the_query_and_each_input(browser: Any, page: Path) -> None:  # 
     assert "SMs without a block: 0" in text(browser, "numbers")
     assert text(browser, "no-formula") == ""
     fill(browser, "barriers", "0")
-    assert text(browser, "no-formula") == "No formula applies to 1 of 14 numbers: barriers."
+    assert text(browser, "no-formula") == "No formula applies to 1 of 15 numbers: barriers."
     assert_quiet(browser, page)
 
 
