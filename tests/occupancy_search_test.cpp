@@ -58,21 +58,20 @@ TEST_P(RandomFootprints, ResidencyIsTheLeastOfTheLimitsAndTheLimitersAreThoseTha
   }
 }
 
-/// `values`: what the dial may be turned to, in any order; the nearest counts, the larger of two equally
-/// near.
+/// `values`: what the dial may be turned to, in ascending order; the nearest counts, the larger of two
+/// equally near.
 template <typename Set>
-void expect_walked(const SmLimits& sm, const Footprint& f, std::int64_t own, std::vector<std::int64_t> values,
-                   const Cliffs& found, Set set) {
+void expect_walked(const SmLimits& sm, const Footprint& f, std::int64_t own,
+                   const std::vector<std::int64_t>& values, const Cliffs& found, Set set) {
   const double fraction = occupancy(sm, f).fraction;
-  std::ranges::sort(values, [own](std::int64_t a, std::int64_t b) {
-    return std::pair(std::abs(a - own), -a) < std::pair(std::abs(b - own), -b);
-  });
   Cliffs walked;
   for (const std::int64_t value : values) {
     Footprint g = f;
     set(g, value);
     const Occupancy o = occupancy(sm, g);
-    if (auto& side = o.fraction < fraction ? walked.loses : walked.gains; o.fraction != fraction && !side)
+    if (o.fraction == fraction) continue;
+    auto& side = o.fraction < fraction ? walked.loses : walked.gains;
+    if (!side || std::abs(value - own) <= std::abs(side->delta))
       side = Cliff{value, value - own, o.blocks_per_sm, o.fraction};
   }
   for (const auto& [expected, got] : {std::pair(walked.loses, found.loses), {walked.gains, found.gains}}) {
@@ -236,9 +235,10 @@ TEST_P(RandomFootprints, WhatGainsTogetherIsTheMostThatDoes) {
 TEST(Cliffs, AreExactToTheRegisterByteAndBarrier) {
   std::mt19937 random(1);
   const auto below = [&](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
-  const std::vector<std::string> ccs = compute_capabilities();
+  std::vector<SmLimits> sms;
+  for (const std::string& cc : compute_capabilities()) sms.push_back(find_device("cc" + cc).sm);
   for (int trial = 0; trial < 10000; ++trial) {
-    const SmLimits sm = find_device("cc" + ccs[random() % ccs.size()]).sm;
+    const SmLimits& sm = sms[random() % sms.size()];
     const int limit = static_cast<int>(smem_limit_per_block_bytes(sm));
     const int static_smem = below(2) == 0 ? 0 : below(49153);
     const Footprint f{.block_size = 1 + below(1024),
