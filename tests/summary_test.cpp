@@ -29,6 +29,7 @@ namespace {
 /// The valid rows of one experiment, or of all, as far as the closing words read them.
 std::vector<CaseResult> read_results(const std::filesystem::path& folder,
                                      const std::string& experiment = "") {
+  static const std::regex resident(R"([.]r(\d+))"), duration_us(R"([.]t(\d+)us)");
   std::ifstream in(folder / "cases.csv");
   const auto header = csv::read(in);
   std::vector<CaseResult> results;
@@ -40,8 +41,10 @@ std::vector<CaseResult> read_results(const std::filesystem::path& folder,
     const auto number = [&](const char* column) { return at(column).empty() ? 0 : std::stod(at(column)); };
     const auto whole = [&](const char* column) { return static_cast<int>(number(column)); };
     if ((!experiment.empty() && at("experiment") != experiment) || at("status") != "valid") continue;
-    const auto variant = std::ranges::find_if(
-        variants(), [&](const Variant& v) { return v.family == at("family") && v.name == at("variant"); });
+    const auto variant =
+        std::ranges::find_if(variants(), [family = at("family"), name = at("variant")](const Variant& v) {
+          return v.family == family && v.name == name;
+        });
     if (variant == variants().end()) continue;
     CaseResult r;
     Case& c = r.planned;
@@ -62,10 +65,8 @@ std::vector<CaseResult> read_results(const std::filesystem::path& folder,
     c.occupancy_textbook = number("occupancy_textbook");
     // Of the dials that only an id tells: so many blocks asked for, and so long a block.
     std::smatch dial;
-    if (std::regex_search(c.id, dial, std::regex(R"([.]r(\d+))")))
-      c.spec.resident_blocks = std::stoi(dial[1]);
-    if (std::regex_search(c.id, dial, std::regex(R"([.]t(\d+)us)")))
-      c.spec.block_s = std::stoi(dial[1]) * 1e-6;
+    if (std::regex_search(c.id, dial, resident)) c.spec.resident_blocks = std::stoi(dial[1]);
+    if (std::regex_search(c.id, dial, duration_us)) c.spec.block_s = std::stoi(dial[1]) * 1e-6;
     c.launch.cluster_size = c.spec.cluster_size = whole("cluster_size");
     c.launch.grid_size = whole("grid_size");
     c.wave_blocks =
