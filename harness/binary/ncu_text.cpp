@@ -102,7 +102,10 @@ void NcuText::read_metric(std::string_view line) {
 }
 
 void NcuText::read(std::string_view line) {
+  const std::size_t end = line.find_last_not_of(" \t\r\n") + 1;
   line = stripped(line);
+  if (line.starts_with("---") && line.find_first_not_of("- ") == std::string_view::npos) table_end_ = end;
+  ends_in_short_row_ = end < table_end_ && !NcuLaunches::known_at(line).empty();
   if (line.starts_with("Section: ")) has_section_ = true;
   if (line.starts_with("Metric Name"))
     is_summary_ = line.find("Maximum") != std::string_view::npos;

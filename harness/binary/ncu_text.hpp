@@ -16,6 +16,8 @@ class NcuText {
   void read(std::string_view line);
   [[nodiscard]] const NcuLaunches& launches() const { return launches_; }
   /// Whether it has a section or a count of registers.
+  /// Whether the last line is a row that ends before its table does: digits of its value may be missing.
+  [[nodiscard]] bool ends_in_short_row() const { return ends_in_short_row_; }
   [[nodiscard]] bool is_ncu() const { return has_section_ || launches_.has_registers(); }
 
  private:
@@ -28,6 +30,8 @@ class NcuText {
   int kernels_ = 0;
   std::set<std::string> seen_;  ///< metrics of this launch: one that comes again is of another
   bool is_summary_ = false, has_section_ = false;
+  std::size_t table_end_ = 0;  ///< column behind its last one; 0: no table yet
+  bool ends_in_short_row_ = false;
 };
 
 }  // namespace occbench::binary

@@ -248,6 +248,8 @@ KernelUses of_text(const std::string& text, const std::string& source) {
   const bool is_terminated = text.ends_with('\n') || text.ends_with('\r');
   if (ncu.is_ncu()) return of_ncu(ncu, "ncu --csv", source);
   if (nsys.is_nsys()) return of_nsys(nsys, source, is_terminated);
+  if (ncu_text.is_ncu() && !is_terminated && ncu_text.ends_in_short_row())
+    throw UserError(Exit::file, source + ": is cut off within its last row");
   if (ncu_text.is_ncu()) return of_launches(ncu_text.launches(), "ncu's text", source);
   refuse_incomplete(ptxas.incomplete_kernel(), source);
   refuse_incomplete(nvlink.reports().first(), source);

@@ -94,8 +94,10 @@ inline std::vector<PlacedRun> place(const std::vector<CountedRun>& runs) {
 /// and SMs run empty. Those in step with its start cover its first half evenly, those in step with its end
 /// its second half.
 inline double even_part_ns(const PmSample& sample, const CountedRun& run) {
-  if (sample.start_ns + alignment_ns < run.start_ns || run.end_ns + alignment_ns < sample.end_ns) return 0;
   const std::uint64_t length = sample.end_ns - sample.start_ns;
+  if (length == 0 || sample.start_ns + alignment_ns < run.start_ns ||
+      run.end_ns + alignment_ns < sample.end_ns)
+    return 0;
   const std::uint64_t middle = run.start_ns + (run.end_ns - run.start_ns) / 2;
   const auto between = [](std::uint64_t from, std::uint64_t to) {
     return from < to ? static_cast<double>(to - from) : 0.0;
