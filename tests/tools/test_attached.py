@@ -409,6 +409,13 @@ def test_a_gpu_whose_number_of_sms_is_not_known_is_shown(program: Path) -> None:
     assert report.main([str(program)]) == 0
 
 
+def test_a_row_that_the_program_cannot_read_is_refused(program: Path, capsys: Said) -> None:
+    header, row, *rest = (program / "kernels.csv").read_text().splitlines(keepends=True)
+    (program / "kernels.csv").write_text("".join([header, row.rsplit(",", 2)[0] + "\n", *rest]))
+    assert report.main([str(program)]) == 4
+    assert "kernels.csv:2: " in capsys.readouterr().err
+
+
 def test_the_last_row_cut_off_is_left_out_and_said(program: Path, capsys: Said) -> None:
     path = program / "kernels.csv"
     path.write_text(path.read_text().rstrip("\n"))

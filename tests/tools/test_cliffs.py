@@ -341,6 +341,14 @@ BAD_SAMPLES = {
 }
 
 
+def test_samples_that_lead_nowhere_are_not_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("samples.csv", "samples.csv.gz"):
+        (folder / name).unlink(missing_ok=True)
+    (folder / "samples.csv").symlink_to("samples.csv")
+    assert command.main([str(folder)]) == 4
+    assert "samples.csv" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("row", BAD_SAMPLES)
 def test_damaged_samples(folder: Path, row: str, capsys: pytest.CaptureFixture[str]) -> None:
     """By the reader of samples.csv here, and by the program's own where there is no findings.json."""

@@ -5,6 +5,7 @@ Exit 0 all well, 1 a folder has no sweep, 2 invalid arguments, 4 a file could no
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -23,7 +24,6 @@ from occbench_tools.explain.program import document_of
 from occbench_tools.folder import Folder, check_rows, read_folder
 from occbench_tools.lines import complain, write_whole
 from occbench_tools.screen import columns, painted
-from occbench_tools.untrusted_files import plain_or_packed
 
 COLOURS = {"confirmed": "bold", "unpredicted": "bold magenta", "unclear": "yellow", "absent": "dim"}
 
@@ -33,7 +33,8 @@ def read(folder: Path) -> Folder:
 
     Raises OSError, and ValueError for what no run writes; says on stderr what was left out.
     """
-    run = read_folder(folder, samples=plain_or_packed(folder / "samples.csv").exists(), strict=False)
+    has_samples = any(os.path.lexists(folder / name) for name in ("samples.csv", "samples.csv.gz"))
+    run = read_folder(folder, samples=has_samples, strict=False)
     check_rows(run.cases)
     for warning in run.warnings:
         complain("occbench cliffs", warning)

@@ -141,7 +141,10 @@ def of_program(options: argparse.Namespace, folders: list[Path]) -> int:
     for binary in options.binary:
         if not binary.is_file():  # a pipe's other end may never come
             raise Refused(4, f"{binary}: no file")
-    document = page.document(program, options.binary)
+    try:
+        document = page.document(program, options.binary)  # asks the program for an old folder's findings
+    except ValueError as error:
+        raise Refused(4, reason(folders[0], error)) from error
     write(options, folders, "report.html", render(document, page.title(program)))
     for note in program.warnings:
         complain("occbench report", note)
