@@ -23,7 +23,7 @@ from typing import Any
 from occbench_docs.committed import committed_runs
 from occbench_tools.schema import of_version, schema, version_of
 from occbench_tools.schema_checks import NUMBER, cell_check
-from verdict import REFUSED, Done, Fault, call, faults, forked
+from verdict import REFUSED, Fault, call, faults, forked, left_out
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ("cases.csv", "samples.csv", "env.json")
@@ -395,11 +395,6 @@ def right(word: str, folder: Path) -> frozenset[int]:
     # A run that was killed may have left a row that is cut off: it is left out, said, and 1.
     is_cut = not (folder / "cases.csv").read_bytes().endswith(b"\n")
     return frozenset(MAY[word]) | ({1} if is_cut else set())
-
-
-def left_out(word: str, done: Done) -> frozenset[int]:
-    """1, where a page was written and rows are said to be left out of it."""
-    return frozenset({1} if word in ("report", "teach") and b"left out" in done.err else ())
 
 
 def trial(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:

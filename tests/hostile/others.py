@@ -19,7 +19,7 @@ import zipfile
 from pathlib import Path
 
 import folders
-from verdict import REFUSED, SOON_S, Done, Fault, as_a_user, bounded, call, faults, forked
+from verdict import REFUSED, SOON_S, Done, Fault, as_a_user, bounded, call, faults, forked, left_out
 
 ROOT = folders.ROOT
 SAMPLES = ROOT / "tests/samples"
@@ -178,7 +178,7 @@ def programs(seed: int, cwd: Path, place: Path, occbench: Path) -> list[Fault]:
     ):  # fmt: skip
         done = forked(folders.tools()[word], words, cwd)
         right = frozenset(codes if needs else {2, 4})  # 2: env.json, as it is, is not of attach
-        right |= folders.left_out(word, done)
+        right |= left_out(word, done)
         found += faults(done, f"{word} {' '.join(words)} (of attach)", right)
     return found
 
