@@ -115,11 +115,12 @@ TEST(AttachVerdict, CountersJudgeWhatNoArmCan) {
             "latency: nothing over 40 %, issue slots at 30 %: more warps or blocks (one block per SM)");
   EXPECT_EQ(judged(l2, 0.5), "no single limit: L2 at 50 % (one block per SM)");
   k.seen_whole = counted(tensor, 0.5);  // from start to end, ramps included
-  k.seen_whole.samples = 9;
+  k.seen_whole.us[issue] = 99;
   EXPECT_EQ(judged(tensor, 0.88).substr(0, 16), "throughput limit") << "too few";
-  k.seen_whole.samples = 10;
+  k.seen_whole.us[issue] = 100, k.seen_whole.share_us[issue] = 10;
   EXPECT_EQ(judged(tensor, 0.88), "no single limit: tensor cores at 50 % (one block per SM)");
-  k.seen_whole.us.fill(99);
+  k.seen_whole = {};
+  k.seen.us.fill(99);
   EXPECT_EQ(judge(k, h100()).finding, Finding::skipped);
 }
 

@@ -41,6 +41,8 @@ struct CappedVersion {
   std::vector<double> times_us;  ///< of drawn launches that nothing overlapped
 };
 
+constexpr double least_us = 100;  // of samples, for a verdict by counters
+
 /// What PM sampling says of a kernel's untouched launches.
 struct Counted {
   std::uint64_t samples = 0;
@@ -91,10 +93,11 @@ struct Kernel {
 
   [[nodiscard]] bool is_graph() const { return block[0] == 0 && skip_reason != SkipReason::too_many; }
   [[nodiscard]] bool is_in_graph() const { return !graph.empty() && block[0] > 0; }
-  /// What its verdict goes by: whole runs, where enough of them were sampled.
+  /// What its verdict goes by: whole runs, where enough of them were sampled for each quantity.
   [[nodiscard]] const Counted& counted() const {
-    constexpr std::uint64_t enough = 10;
-    return seen_whole.samples >= enough ? seen_whole : seen;
+    for (std::size_t q = 0; q < quantity_count; ++q)
+      if (seen_whole.us[q] < least_us && seen.us[q] > 0) return seen;
+    return seen_whole;
   }
   [[nodiscard]] double mean_us() const {
     return untouched_timed == 0 ? 0 : untouched_us / static_cast<double>(untouched_timed);

@@ -13,7 +13,6 @@ namespace {
 // Of a peak.
 constexpr double at_limit = 0.6;   // from here on a unit is what the kernel waits for
 constexpr double near_idle = 0.4;  // all units below: it waits for latency
-constexpr double least_us = 100;   // of the kernel's runs
 
 struct Unit {
   Quantity quantity{};
