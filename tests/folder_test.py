@@ -161,7 +161,20 @@ class HalfARun(OfARun):
         table = [row.split(b",") for row in whole[0].splitlines()[:9]]
         place = table[0].index(b"carveout_percent")
         table[5][place] = b"1\x12"
+        rows = [row.split(b",") for row in whole[0].splitlines()]
+        rows[3][table[0].index(b"curve")] = b"a\0b"
+        zero = b"\n".join(map(b",".join, rows))
         damages = {
+            "cases.csv:4: curve: a\\x00b is no text in UTF-8": (0, zero),
+            "cases.csv:4: curve: a\\xffb is no text in UTF-8": (0, zero.replace(b"\0", b"\xff")),
+            "env.json: source is neither measured nor model": (
+                1,
+                whole[1].replace(b'"source": "model"', b'"source": ""'),
+            ),
+            "env.json: parameters are missing, and source is model": (
+                1,
+                whole[1].replace(b'"parameters": {', b'"others": {'),
+            ),
             "cases.csv:6: carveout_percent: 1\\x12 is not a number": (0, b"\n".join(map(b",".join, table))),
             'env.json: seed: "1" is not of type integer': (1, whole[1].replace(b'"seed": 1', b'"seed": "1"')),
             "cases.csv:2: case_id: ": (1, whole[1].replace(b'    "waves": {', b'    "registers": {')),

@@ -53,6 +53,15 @@ void for_each_character(std::string_view text, const auto& visit) {
 
 }  // namespace
 
+bool is_text(std::string_view text) {
+  const auto is_plain = [](char c) { return c > 0; };
+  if (std::ranges::all_of(text, is_plain)) return true;
+  bool is_valid = true;
+  for_each_character(text,
+                     [&](const Character& c, std::string_view) { is_valid &= c.is_valid && c.code != 0; });
+  return is_valid;
+}
+
 std::string printable(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());

@@ -11,6 +11,9 @@ namespace occbench {
 /// spaces by a blank, and escapes bytes that are not UTF-8 as "\xff". The Python tools do the same.
 [[nodiscard]] std::string printable(std::string_view text);
 
+/// Whether it is UTF-8 (RFC 3629) without zero bytes.
+[[nodiscard]] bool is_text(std::string_view text);
+
 /// Whether it has terminal control or bidirectional characters.
 [[nodiscard]] bool steers(std::string_view text);
 

@@ -138,6 +138,7 @@ void RowCheck::check(const csv::Row& row) {
     refuse(std::to_string(row.size()) + " cells where the header has " + std::to_string(columns_.size()));
   for (std::size_t i = 0; i < row.size(); ++i) {
     Column& column = columns_[i];
+    if (!is_text(row[i])) refuse(shown(column.name) + ": " + shown(row[i]) + " is no text in UTF-8");
     if (column.entry == nullptr) continue;
     if (const std::string what = complaint(column, row[i]); !what.empty()) refuse(column.name + ": " + what);
   }

@@ -130,8 +130,9 @@ def _waited(child: int) -> int | None:
 
 
 def left_out(word: str, done: Done) -> frozenset[int]:
-    """1, where a page was written and rows are said to be left out of it."""
-    return frozenset({1} if word in ("report", "teach") and b"left out" in done.err else ())
+    """1, where a page was written and rows are said to be left out of it, or no valid row is left."""
+    is_said = any(words in done.err for words in (b"left out", b": no valid case\n"))
+    return frozenset({1} if word in ("report", "teach", "plot") and is_said else ())
 
 
 def faults(

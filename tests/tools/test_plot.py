@@ -131,6 +131,14 @@ def test_what_the_figure_says(folder: Path) -> None:
     assert occupancy.get_title(loc="left") == "Theoretical occupancy (%)"
 
 
+def test_an_environment_that_says_little_is_no_error(folder: Path) -> None:
+    env = json.loads((folder / "env.json").read_text())
+    del env["created_utc"]
+    (folder / "env.json").write_text(json.dumps(env | {"gpu": {}, "git_commit": None}))
+    figure = figure_of(folder, "block_size")
+    assert source_of(figure) == "a GPU without a name, no date, no commit (modified)"
+
+
 def test_intervals_are_drawn_where_they_can_be_seen(folder: Path) -> None:
     figure = figure_of(folder, "an_unknown_one")
     assert [a.get_ylabel() for a in figure.axes] == ["GB/s", "TFLOP/s"]

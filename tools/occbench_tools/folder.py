@@ -78,6 +78,11 @@ def read_folder(path: Path, samples: bool = True, strict: bool = True) -> Folder
     return Folder(path, cases, env, told, warnings)
 
 
+def gpu_name(env: dict[str, Any]) -> str:
+    """Of an env.json that was read; a folder of somebody else's need not name its GPU."""
+    return str(env["gpu"].get("name") or "a GPU without a name")
+
+
 def read_env(path: Path) -> dict[str, Any]:
     """env.json with `source` (measured where an old file does not say) and a `gpu` object."""
     try:

@@ -73,9 +73,13 @@ Target resume_target(RunOptions& o, const nlohmann::json& env) try {
   const std::string where = o.resume + "/env.json";
   Target t;
   if (!env.contains("source")) throw UserError(Exit::file, where + ": source is missing");  // GPU or model?
+  const std::string source = env["source"];
+  if (source != "measured" && source != "model")
+    throw UserError(Exit::file, where + ": source is neither measured nor model");
   if (const auto found = env.find("parameters"); found != env.end() && !found->is_null())
     t.parameters = ParameterFile::from_json(*found, where);
-  if (t.parameters && env.value("source", "") == "model") {
+  if (source == "model") {
+    if (!t.parameters) throw UserError(Exit::file, where + ": parameters are missing, and source is model");
     if (!o.device.empty())
       throw UserError(Exit::usage,
                       o.resume + " is a run of a model, and resumes with it; leave --device away");

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from occbench_tools.folder import Folder
+from occbench_tools.folder import Folder, gpu_name
 from occbench_tools.screen import LINES, aligned, digits, elided, wrapped
 
 LISTED, ROWS, NAME = 10, 5, 32  # most cliffs, rows of dials, and columns of a run's name
@@ -35,7 +35,7 @@ def judged(cliffs: pd.DataFrame) -> pd.DataFrame:
 def sentence(run: Folder, cliffs: pd.DataFrame) -> str:
     """How many steps theory predicts, and what became of them."""
     counts = cliffs["outcome"].value_counts()
-    gpu = elided(str(run.env["gpu"].get("name") or "unnamed GPU").removeprefix("model of "), NAME)
+    gpu = elided(gpu_name(run.env).removeprefix("model of "), NAME)
     who = f"{elided(run.name, NAME)} ({f'model of {gpu}, not measured' if run.modelled else gpu})"
     predicted = int(cliffs["predicted"].sum())
     if predicted:

@@ -15,7 +15,7 @@ from occbench_tools.compare import opening
 from occbench_tools.compare.comparison import Comparison, names_of
 from occbench_tools.compare.environment import DIFFERENT, OF_RELATION, SAME_DEVICE, SAME_KIND
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER, default_threshold
-from occbench_tools.folder import Folder
+from occbench_tools.folder import Folder, gpu_name
 from occbench_tools.screen import LINES, aligned, digits, elided, joined, wrapped
 
 CASES, ROWS, NOTES = 10, 5, 3  # most cases, rows of experiments, and lines of notes
@@ -87,7 +87,7 @@ def signed(value: float) -> str:
 
 def gpu(run: Folder) -> str:
     """A GPU's name; of a model 'model of H200'."""
-    name = str(run.env["gpu"].get("name") or "unnamed GPU")
+    name = gpu_name(run.env)
     if run.modelled and not name.startswith("model of "):
         name = f"model of {name}"
     return elided(name, NAME)

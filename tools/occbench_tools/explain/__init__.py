@@ -27,6 +27,7 @@ from occbench_tools.explain.achieved import achieved
 from occbench_tools.explain.block_order import FILE, order_text, read_order
 from occbench_tools.explain.program import findings_of
 from occbench_tools.findings import Sentences
+from occbench_tools.folder import gpu_name
 from occbench_tools.folder import read_folder as read_whole
 from occbench_tools.lines import complain, write_whole
 from occbench_tools.screen import filled
@@ -94,7 +95,7 @@ def table(folder: Path, place: str, most: int | None = MAIN, only: Collection[st
 def plain(folder: Path, most: int | None = MAIN, only: Collection[str] = ()) -> str:
     """Paragraphs for a terminal: each experiment that has rows; those of `only`, rows or not."""
     _, env = read_folder(folder)
-    gpu = env["gpu"]["name"]
+    gpu = gpu_name(env)
     modelled = f"What the {gpu} predicts; nothing here was measured."
     heads = modelled if env["source"] == "model" else f"What {gpu} says, by {folder}."
     paragraphs = [printable(heads) + "\n"]

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from occbench_tools.devices import speedup
+from occbench_tools.folder import gpu_name
 from occbench_tools.plot.sheet import head, panel, sheet
 from occbench_tools.plot.theme import BLUE, INK, SKY, VERMILION
 
@@ -17,7 +18,7 @@ MOST = 1.6  # of the speed-ups that are told apart, and its inverse
 def devices(rows: pd.DataFrame, old: dict[str, Any], new: dict[str, Any], narrow: bool = False) -> Figure:
     """Of speedup.pairs_of() rows, and env.json of both runs; narrow: for a telephone's screen."""
     _, median, low, high = speedup.spread(rows["speedup"])
-    names = [str(env["gpu"].get("name")).removeprefix("NVIDIA ") for env in (new, old)]
+    names = [gpu_name(env).removeprefix("NVIDIA ") for env in (new, old)]
     title = f"{names[0]} against {names[1]}: {low:.2f} to {high:.2f} times as fast, median {median:.2f}"
     figure, (left, right), _ = sheet(2, height=3.4, narrow=narrow)
     shown = rows.assign(speedup=rows["speedup"].clip(1 / MOST, MOST))

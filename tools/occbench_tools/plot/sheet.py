@@ -19,6 +19,7 @@ from occbench_tools.analysis import CURVE_POINTS, is_curve
 from occbench_tools.curves import what_has_more
 from occbench_tools.escape import picture
 from occbench_tools.explain.phrases import at, in_bytes
+from occbench_tools.folder import gpu_name
 from occbench_tools.layout import axis, ticks
 from occbench_tools.plot.names import SIZE, name_lines
 from occbench_tools.plot.theme import BLUE, COLOURS, FAINT, GREY, INK, VERMILION, distinct_colours
@@ -77,8 +78,9 @@ def sheet(
 def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
     """Names the lines; then the title, and below it where the numbers come from and what the lines are."""
     drawn = {artist.get_gid() for artist in figure.findobj() if artist.get_gid()}
-    commit = (env.get("git_commit") or "no commit")[:12] + (" (modified)" if env.get("git_dirty") else "")
-    source = f"{env['gpu']['name']}, {env['created_utc'][:10]}, commit {commit}"
+    commit = f"commit {env['git_commit'][:12]}" if env.get("git_commit") else "no commit"
+    commit += " (modified)" if env.get("git_dirty") else ""
+    source = f"{gpu_name(env)}, {(env.get('created_utc') or 'no date')[:10]}, {commit}"
     style: dict[str, Any] = dict(color=INK, fontsize=8.5)
     if env.get("source") == "model":
         source = f"MODEL, nothing here was measured: {source}"

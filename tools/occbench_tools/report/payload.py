@@ -17,7 +17,7 @@ from occbench_tools.curves import Line, described, lines, what_has_more
 from occbench_tools.explain.phrases import at
 from occbench_tools.explain.program import document_of
 from occbench_tools.findings import Sentences, of_json
-from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, read_folder
+from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, gpu_name, read_folder
 from occbench_tools.layout import AXES, panels, words_of
 from occbench_tools.schema import WORK
 
@@ -37,7 +37,7 @@ class Run:
         run = read_folder(folder, samples=False, strict=False)
         cases, self.env = with_predictions(run.valid), run.env
         self.is_model = self.env["source"] == "model"
-        self.gpu = str(self.env["gpu"].get("name") or "a GPU without a name")
+        self.gpu = gpu_name(self.env)
         self.notes: list[str] = list(run.warnings)
         cut = cases[NEEDED].isna().any(axis=1)
         cut |= (cases[[*POSITIVE, *POSITIVE_IF_GIVEN]] <= 0).any(axis=1)
