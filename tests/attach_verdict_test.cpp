@@ -130,6 +130,7 @@ TEST(AttachVerdict, SaysWhereArmsAndCountersDisagree) {
   const Verdict bound = judge(needs, h100());
   EXPECT_EQ(bound.finding, Finding::needs_occupancy);
   EXPECT_EQ(bound.why, "but counters have DRAM at 92 %: at most 8 % to gain");
+  EXPECT_EQ(bound.gain->low, 0);
   EXPECT_EQ(bound.has_agreement, false);
   EXPECT_NEAR(bound.gain->value, 0.08, 1e-9);
   saturated.seen = counted(dram, 0.2);

@@ -58,7 +58,7 @@ std::optional<bool> bound_gain(const Unit& most, Verdict& v) {
   if (!v.gain) return std::nullopt;
   const double left = std::max(0.0, 1 - most.share);
   if (v.gain->low <= left) return true;
-  v.gain = Change{.value = left, .low = left, .high = left};
+  v.gain = Change{.value = left, .low = 0, .high = left};
   char most_left[40];
   std::snprintf(most_left, sizeof most_left, ": at most %.0f %% to gain", 100 * left);
   v.why = before + "but counters have " + text_of(most) + most_left;
