@@ -193,6 +193,16 @@ def test_the_same_program_twice_has_no_change(program: Path, output_of: OutputOf
     assert (found["gone"], found["new"], found["together"]["change"]) == ([], [], 0)
 
 
+def test_overlapped_launches_are_not_compared(program: Path, tmp_path: Path, output_of: OutputOf) -> None:
+    crowded = write(tmp_path / "crowded")
+    (path,) = crowded.glob("launches.csv*")
+    launches = pd.read_csv(path)
+    beside = launches.assign(overlapped=1, time_s=3 * launches["time_s"])
+    pd.concat([launches, beside]).to_csv(path, index=False)
+    found = json.loads(output_of(compare.main, program, crowded, "--format", "json"))
+    assert found["together"]["change"] == 0
+
+
 def test_what_changed_is_said_with_its_interval(program: Path, tmp_path: Path, output_of: OutputOf) -> None:
     """One kernel takes 10 % less time and no more needs occupancy, one 20 % more; one is gone, one new."""
     faster = NEEDS | dict(time_s=1.8e-3, cells=FLAT["cells"])

@@ -37,6 +37,11 @@ def test_waves_are_told_apart() -> None:
     assert [(before.block, block.block) for before, block in later] == [(0, 4), (1, 5), (2, 6), (3, 7)]
 
 
+def test_a_block_that_begins_as_another_ends_is_of_a_later_wave() -> None:
+    ends, begins = Block("grid", 0, 0, 5, 0, 100), Block("grid", 0, 1, 5, 100, 200)
+    assert split_waves([ends, begins]) == ([ends], [(ends, begins)])
+
+
 def test_sentences_hold_the_figures() -> None:
     """Block 7 alone begins after the first wave; a launch shifted by one SM moves all blocks."""
     said = " ".join(sentences([two_waves(), two_waves(moved=1)]))

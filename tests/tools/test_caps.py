@@ -286,6 +286,7 @@ BAD = [
     ("--run ./other -- nvcc -o app k.cu", 2, "none of the words of --run is what nvcc makes, 'app'"),
     ("--run ./app -- nvcc -c -o app k.cu", 2, "--run needs a program, and nvcc is told to make none"),
     ("--run {} -- nvcc k.cu", 9, "{}, the source as it is: ended with 9"),
+    ("--run {} --killed -- nvcc k.cu", 137, "{}, the source as it is: ended with 137"),
     ("--timeout 1s --run {} --slow -- nvcc k.cu", 124, "{}, the source as it is: not done in 1 s"),
 ]
 
@@ -315,7 +316,7 @@ def test_bad_input(
     toolchain,  # noqa: ANN001
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    temporary = toolchain(program="[ $# = 0 ] || exec sleep 100; exit 9")
+    temporary = toolchain(program="case $1 in --slow) exec sleep 100;; --killed) kill -9 $$;; esac; exit 9")
     (temporary.parent / "nvcc").touch()
     assert caps.main(words.split()) == code
     out, err = capsys.readouterr()

@@ -78,6 +78,14 @@ def test_the_committed_pair(rows: pd.DataFrame) -> None:
     assert found.at["dram", "ns"] > found.at["l2", "ns"] > found.at["l1", "ns"]
 
 
+def test_each_latency_in_ns_is_by_its_own_devices_clock() -> None:
+    chain = dict(kind="latency", grid_size=1, experiment="e", family="f", variant="v",
+                 cycles_per_iteration=30.0, new_cycles=60.0, new_own_cycles=float("nan"),
+                 sm_clock_hz=1e9, new_sm_clock_hz=2e9)  # fmt: skip
+    found = speedup.latencies(pd.DataFrame([chain])).iloc[0]
+    assert (found["ns"], found["new_ns"]) == (30, 30)
+
+
 @pytest.mark.slow
 def test_tables_of_two_devices(capsys: pytest.CaptureFixture[str]) -> None:
     """Throughput over occupancy comes first, the environment last; FASTER takes fewer seconds."""

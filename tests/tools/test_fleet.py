@@ -121,6 +121,11 @@ def test_holm() -> None:
     assert found == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
+def test_the_largest_effect_comes_first_whatever_its_sign() -> None:
+    tests = pd.DataFrame(dict(effect=[0.02, -0.05, 0.03], p_holm=0.0))
+    assert list(judge.odd(tests)["effect"]) == [-0.05, 0.03, 0.02]
+
+
 @pytest.mark.slow
 def test_the_family_wise_error_is_the_level() -> None:
     """Cards of a fleet of a few, whose spread must be learnt from them, are no more often called odd."""
