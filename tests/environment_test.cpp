@@ -26,5 +26,22 @@ TEST(Anonymous, FlagsThatNameAPathAreLeftOut) {
   EXPECT_EQ(without_paths("/opt/compiler"), "");
 }
 
+TEST(Anonymous, NoFieldNamesAPathOrTheCard) {
+  const std::string uuid = "GPU-5a1a5745-0000-4000-8000-0123456789ab";
+  nlohmann::json env = {
+      {"host", "mine"},
+      {"command_line", "occbench run --output /mine/run"},
+      {"compiler", "/mine/g++ 12.2"},
+      {"compiler_flags", "-O3 -I/mine/include"},
+      {"source", "measured"},
+      {"gpu", {{"uuid", uuid}}},
+      {"parameters", {{"file", "/mine/card.json"}, {"content", {{"uuid", uuid}}}}},
+  };
+  make_anonymous(env);
+  const std::string text = env.dump();
+  EXPECT_EQ(text.find("mine"), std::string::npos) << text;
+  EXPECT_EQ(text.find(uuid), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace occbench

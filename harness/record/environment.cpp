@@ -107,20 +107,6 @@ nlohmann::json predicted_from(int cc) {
 
 constexpr std::string_view anonymous_prefix = "anonymous-";
 
-/// Removes what identifies the machine. Other fields hold what the command line asked for.
-void make_anonymous(nlohmann::json& env) {
-  env["host"] = nullptr;
-  env["command_line"] = "occbench run --anonymous";
-  for (const char* field : {"compiler", "compiler_flags"}) env[field] = without_paths(env[field]);
-  if (env["source"] == "measured") env["gpu"]["uuid"] = anonymous_uuid(env["gpu"]["uuid"].get<std::string>());
-  if (nlohmann::json& parameters = env["parameters"]; !parameters.is_null()) {
-    parameters["file"] = std::filesystem::path(parameters["file"].get<std::string>()).filename().string();
-    nlohmann::json& content = parameters["content"];
-    if (const std::string uuid = content.value("uuid", ""); !uuid.empty())
-      content["uuid"] = anonymous_uuid(uuid);
-  }
-}
-
 }  // namespace
 
 std::string utc_now(const char* format) {
@@ -164,6 +150,19 @@ nlohmann::json environment(const Runner& runner, const RunDescription& run) {
       {"disturbance", nlohmann::json::array()}};
   if (run.anonymous) make_anonymous(env);
   return env;
+}
+
+void make_anonymous(nlohmann::json& env) {
+  env["host"] = nullptr;
+  env["command_line"] = "occbench run --anonymous";
+  for (const char* field : {"compiler", "compiler_flags"}) env[field] = without_paths(env[field]);
+  if (env["source"] == "measured") env["gpu"]["uuid"] = anonymous_uuid(env["gpu"]["uuid"].get<std::string>());
+  if (nlohmann::json& parameters = env["parameters"]; !parameters.is_null()) {
+    parameters["file"] = std::filesystem::path(parameters["file"].get<std::string>()).filename().string();
+    nlohmann::json& content = parameters["content"];
+    if (const std::string uuid = content.value("uuid", ""); !uuid.empty())
+      content["uuid"] = anonymous_uuid(uuid);
+  }
 }
 
 nlohmann::json to_json(const Disturbance& d, bool anonymous) {

@@ -29,6 +29,9 @@ struct RunDescription {
 /// env.json of a run (results/schema.json describes it).
 nlohmann::json environment(const Runner& runner, const RunDescription& run);
 
+/// Removes what identifies the machine. Other fields hold what the command line asked for.
+void make_anonymous(nlohmann::json& env);
+
 /// An entry of env.json's `disturbance`; an anonymous run's names no processes.
 nlohmann::json to_json(const Disturbance& disturbance, bool anonymous);
 
