@@ -71,6 +71,17 @@ TEST(AttachSchedule, TheBudgetHolds) {
   }
 }
 
+TEST(AttachSchedule, ReservesWhatFewerWarpsWouldTakeAtMost) {
+  Schedule schedule({.precision = 1e-9, .warm_up = 1}, 5, {1, 1, 0.25});
+  Budget budget(1e9);
+  schedule.add_time(schedule.next(budget), 100, budget);
+  for (int i = 0; i < 3; ++i) {
+    const auto draw = schedule.next(budget);
+    EXPECT_EQ(draw.reserved_us, draw.arm == first_level ? 300 : 0);
+    schedule.add_time(draw, 100, budget);
+  }
+}
+
 TEST(AttachSchedule, ExpensiveKernelsAreDrawnToo) {
   constexpr double warps[] = {1, 1, 0.75, 0.5, 0.25};
   constexpr int kernels = 41;  // the first is thirty times as long as each of the others

@@ -40,6 +40,7 @@ TEST(AttachSmShares, JudgesByHalfOfTheSms) {
 TEST(AttachSmShares, CountsSmsThatCostLittle) {
   EXPECT_EQ(judge_sms(kernel(many, 137, 206, 412)).spare_sms, 0);
   EXPECT_EQ(judge_sms(kernel(many, 104, 117, 187)).spare_sms, 36);
+  EXPECT_EQ(judge_sms(kernel(many, 104, 117, 104)).spare_sms, 36) << "not beyond a share that costs more";
   EXPECT_EQ(judge_sms(kernel(132, 100, 101, 103)).spare_sms, 100);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An NVML for tests without a GPU: one device, which says what the variable FAKE_NVML tells at each call, as
-// words "compute=PID:NAME:MIB", "graphics=...", "mps=...", "busy=PERCENT", "slowed=BITS", "errors=N" and
-// "xid=N".
+// words "compute=PID:NAME:MIB", "graphics=...", "mps=...", "busy=PERCENT", "slowed=BITS", "errors=N", "xid=N"
+// and "limit=MILLIWATTS".
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -93,6 +93,7 @@ NVML nvmlDeviceGetUtilizationRates(void*, unsigned* rates) { return number("busy
 NVML nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* bits) {
   return number("slowed", bits);
 }
+NVML nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) { return number("limit", milliwatts); }
 NVML nvmlDeviceGetTotalEccErrors(void*, int, int, unsigned long long* count) {
   return number("errors", count);
 }

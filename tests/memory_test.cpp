@@ -150,6 +150,15 @@ TEST(Dram, NothingIsWaitedForBeforeAnythingIsAsked) {
   EXPECT_NEAR(dram.write_share(1), 0.5, 1e-9) << "asked for at once, writes are half";
 }
 
+TEST(Dram, CopiesKeepItBusy) {
+  Machine m = quiet_machine();
+  m.dram_bytes_per_cycle = 16;
+  Random random;
+  Dram dram(m, random);
+  dram.copy(0, 1600);
+  EXPECT_NEAR(dram.busy_share(400), 0.25, 1e-9);
+}
+
 TEST(Simulate, LoadsThatFollowEachOtherAreLuckyTogether) {
   Machine m = quiet_machine();
   m.dram_latency = 700;

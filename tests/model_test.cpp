@@ -7,7 +7,9 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <set>
 #include <sstream>
+#include <string>
 
 #include "benchmarks/framework/sweep.hpp"
 #include "harness/device/machine_code.hpp"
@@ -100,6 +102,23 @@ TEST(ModelSession, GivesEveryCaseOfEveryExperimentARowThatSaysSo) {
   EXPECT_EQ(count[Status::invalid], 0);
   EXPECT_GT(count[Status::valid], 1000);
   EXPECT_GT(count[Status::impossible], 0);
+}
+
+TEST(ModelSession, CasesOfDramDeclareTheBytesOfTheirIterations) {
+  ModelSession session(modelled_h200(), {}, millisecond);
+  std::set<std::string> families;
+  for (const CaseResult& r : results_of(session, resolved(session, Preset::quick))) {
+    const Case& c = r.planned;
+    const Shape shape = c.shape(c.iterations);
+    if (c.status != Status::valid || c.spec.variant->ceiling != Ceiling::dram) continue;
+    // A warp of each block waits alone and is not counted; blocks of no length read once all the same.
+    if (c.spec.variant->family == "pointer_chase" || shape.iterations < 2) continue;
+    families.insert(c.spec.variant->family);
+    const double bytes = c.spec.variant->iteration.dram_bytes * static_cast<double>(shape.threads()) *
+                         static_cast<double>(shape.iterations);
+    EXPECT_NEAR(r.work.bytes / bytes, 1, 0.02) << c.id;
+  }
+  EXPECT_GE(families.size(), 10U);
 }
 
 TEST(ModelSession, SkipsWhatTheModelCannotPredictWithItsReason) {

@@ -90,5 +90,14 @@ TEST(OtherProcesses, CountsHeatAndErrors) {
             "(hw_power_brake) in 1 of 4 polls; clock lowered (sw_thermal) in 2 of 4 polls");
 }
 
+TEST(NvmlFacts, HaveThePowerLimitInWatts) {
+  tell("limit=700000 slowed=36");
+  const nvml::Facts facts = nvml::facts("GPU-1");
+  EXPECT_DOUBLE_EQ(facts.power_limit_w.value_or(0), 700);
+  EXPECT_EQ(facts.throttle_reasons, "power_cap+sw_thermal");
+  tell("");
+  EXPECT_EQ(nvml::facts("GPU-1").power_limit_w, std::nullopt);
+}
+
 }  // namespace
 }  // namespace occbench

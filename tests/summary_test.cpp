@@ -191,6 +191,17 @@ TEST(Summary, TellsFiveFindingsOfACommittedRunOnOneScreen) {
   }
 }
 
+TEST(Summary, AveragesTheErrorsOfTheCasesThatWerePredicted) {
+  auto results = read_results(runs().front(), "registers");
+  ASSERT_GE(results.size(), 2U);
+  results.resize(2);
+  results[0].planned.forecast.prediction = {.time_s = 1.5 * results[0].time_s.median};
+  results[1].planned.forecast.prediction.reset();
+  std::string text;
+  for (const std::string& line : summary(results, measured_facts())) text += line + '\n';
+  EXPECT_NE(text.find("predictions: 50 % off on average"), std::string::npos) << text;
+}
+
 TEST(Summary, OfABurnInLeavesTheFindingsToTheFleet) {
   RunFacts facts = measured_facts();
   facts.preset = "burn-in";

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import ctypes
 import doctest
 import io
 import os
@@ -18,7 +19,7 @@ pytest.importorskip("numpy")
 import numpy as np
 import occbench
 from made_up import REPOSITORY
-from occbench.library import path_of_library
+from occbench.library import library, path_of_library
 from occbench_tools.caps import steps
 from pages import H200, built
 
@@ -122,6 +123,13 @@ def test_numbers_in_numbers_out_and_arrays_in_arrays_out() -> None:
 def test_bad_input(words: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         occbench.occupancy(**dict(device="h200", block_size=256, registers=32) | words)
+
+
+def test_a_message_ends_within_its_buffer() -> None:
+    launch = np.array([256, 32, 0, 0, 1, 1, -1, 1024, 0, 0], dtype=np.int64)
+    message = ctypes.create_string_buffer(b"????", 4)
+    library().occbench_status(b"unknown", launch.ctypes.data, message, 3)
+    assert message.raw == b"un\0?"
 
 
 def test_a_folder_as_data_frames() -> None:
