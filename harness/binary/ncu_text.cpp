@@ -8,19 +8,19 @@
 namespace occbench::binary {
 namespace {
 
-constexpr std::string_view blanks = " \t|";  // a pasted table may be one of Markdown
+constexpr std::string_view cell_borders = " \t|";  // a pasted table may be one of Markdown
 
 std::string_view stripped(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t|>"), text.size()));
-  return text.substr(0, text.find_last_not_of(blanks) + 1);
+  return text.substr(0, text.find_last_not_of(cell_borders) + 1);
 }
 
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   while (true) {
-    text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of(cell_borders), text.size()));
     if (text.empty()) return words;
-    const std::size_t end = std::min(text.find_first_of(blanks), text.size());
+    const std::size_t end = std::min(text.find_first_of(cell_borders), text.size());
     words.push_back(text.substr(0, end));
     text.remove_prefix(end);
   }

@@ -14,7 +14,7 @@
 namespace occbench::binary {
 namespace {
 
-constexpr std::string_view blanks = " \t";
+constexpr std::string_view spaces = " \t";
 
 constexpr char any_digits = '\1';  // in a shape
 
@@ -24,7 +24,7 @@ bool is_blank(char c) { return c == ' ' || c == '\t'; }
 /// "2026-11-27 | " -> "#-#-# |", where # is any_digits
 std::string shape_of(std::string_view prefix) {
   std::string shape;
-  for (const char c : prefix.substr(0, prefix.find_last_not_of(blanks) + 1)) {
+  for (const char c : prefix.substr(0, prefix.find_last_not_of(spaces) + 1)) {
     const char kind = is_digit(c) ? any_digits : is_blank(c) ? ' ' : c;
     if ((kind != any_digits && kind != ' ') || !shape.ends_with(kind)) shape += kind;
   }
@@ -60,13 +60,13 @@ bool is_cells(std::string_view shape) {
 
 /// The number that a line begins with; 0 if it does not.
 std::int64_t first_number(std::string_view line) {
-  line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+  line.remove_prefix(std::min(line.find_first_not_of(spaces), line.size()));
   std::int64_t number = 0;
   std::from_chars(line.data(), line.data() + line.size(), number);
   return number;
 }
 
-/// Words with which a line of a tool begins, blanks aside. No row of a table has them inside.
+/// Words with which a line of a tool begins, spaces aside. No row of a table has them inside.
 // clang-format off
 constexpr std::string_view first_words[] = {
     "\"ID\"", "\"Process ID\"", "\"Device\"", "\"Kernel Name\"",  // ncu's tables
@@ -124,7 +124,7 @@ class WrappedWidth {
   }
   [[nodiscard]] bool is_at_end_of(std::string_view printed) const {
     if (width_ > 0) return is_one_ && printed.size() == width_;
-    return printed.size() == longest_ && !is_blank(printed.back());  // rules of ncu are padded with blanks
+    return printed.size() == longest_ && !is_blank(printed.back());  // rules of ncu are padded with spaces
   }
 
  private:
@@ -174,7 +174,7 @@ class Unwrapping {
     if (RE2::PartialMatch(next, shape)) return true;
     if (!is_full_) return false;
     return RE2::PartialMatch(line_, error) || (!is_blank(next.front()) && RE2::PartialMatch(next, launch)) ||
-           (RE2::PartialMatch(line_, name) && next.find_first_of(blanks) == next.npos);
+           (RE2::PartialMatch(line_, name) && next.find_first_of(spaces) == next.npos);
   }
 
   /// Whether the line was cut inside a word or a number rather than between two.
@@ -186,7 +186,7 @@ class Unwrapping {
         R"(LOCAL|CONSTANT\[0\]|TEXTURE|SURFACE|SAMPLER):)",
         RE2::Latin1);
     if (next.starts_with(',')) return true;
-    const std::string_view last = std::string_view(line_).substr(line_.find_last_of(blanks) + 1);
+    const std::string_view last = std::string_view(line_).substr(line_.find_last_of(spaces) + 1);
     const bool are_numbers = last.find('.') != last.npos && next.find('.') != next.npos;
     return (is_full_ || is_digit(last.back()) || last.ends_with('.')) && !are_numbers &&
            !RE2::PartialMatch(next, word);

@@ -34,7 +34,7 @@ struct Hiding {
   }
 };
 
-constexpr Column<Hiding> columns[] = {
+constexpr Column<Hiding> hiding_columns[] = {
     {"device", [](const Hiding& h) { return Value(h.device.name); }},
     {"latency_cycles", [](const Hiding& h) { return Value(h.latency_cycles); }},
     {"instructions", [](const Hiding& h) { return Value(h.instructions); }},
@@ -76,8 +76,8 @@ void print_hiding(std::ostream& out, const CalcOptions& options, const DeviceRes
       .latency_cycles = parse_size(options.hide, "--hide", 1, most),
       .instructions = instructions.empty() ? 1 : parse_size(instructions, "--instructions", 1, most)};
   if (options.format == "table") return print_table(out, h);
-  if (options.format == "csv") return print_csv(out, columns, std::span(&h, 1));
-  out << json_of(columns, h).dump(2) << '\n';
+  if (options.format == "csv") return print_csv(out, hiding_columns, std::span(&h, 1));
+  out << json_of(hiding_columns, h).dump(2) << '\n';
 }
 
 }  // namespace occbench::commands
