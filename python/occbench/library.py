@@ -145,6 +145,18 @@ def whole(name: str, values: Any) -> np.ndarray:  # noqa: ANN401
     return given.astype(np.int64)
 
 
+def answers_of(device: str, launches: np.ndarray) -> np.ndarray:
+    """An ANSWER per launch on one device. ValueError where the library refuses."""
+    answers = np.empty(len(launches), dtype=ANSWER)
+    message = ctypes.create_string_buffer(1024)
+    code = library().occbench_occupancy(
+        device.encode(), len(launches), launches.ctypes.data, answers.ctypes.data, message, len(message)
+    )
+    if code:
+        raise ValueError(message.value.decode())
+    return answers
+
+
 def occupancy(
     device: Any,  # noqa: ANN401
     block_size: Any,  # noqa: ANN401
@@ -189,15 +201,7 @@ def occupancy(
     answers = np.empty(len(launches), dtype=ANSWER)
     for name in dict.fromkeys(map(str, named.flat)):
         mine = slice(None) if named.ndim == 0 else np.flatnonzero(flat_names == name)
-        asked = np.ascontiguousarray(launches[mine])
-        told = np.empty(len(asked), dtype=answers.dtype)
-        message = ctypes.create_string_buffer(1024)
-        code = library().occbench_occupancy(
-            name.encode(), len(asked), asked.ctypes.data, told.ctypes.data, message, len(message)
-        )
-        if code:
-            raise ValueError(message.value.decode())
-        answers[mine] = told
+        answers[mine] = answers_of(name, np.ascontiguousarray(launches[mine]))
     like = columns[0]
     return Occupancy(
         *(shaped(answers[part], like) for part in ("blocks_per_sm", "warps_per_sm", "occupancy", *GRID)),
