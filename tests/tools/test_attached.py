@@ -14,7 +14,7 @@ pytest.importorskip("pandas")
 
 import occbench_tools.findings
 from occbench_tools import NEWEST, compare, explain, plot, report, validate
-from occbench_tools.attached import text
+from occbench_tools.attached import changes, text
 from outputs import OutputOf
 from pages import EVIL, assert_quiet, document, opened
 from programs import FASTER, FLAT, NEEDS, PROGRAM, break_, change, kernel, write
@@ -191,6 +191,9 @@ def test_the_same_program_twice_has_no_change(program: Path, output_of: OutputOf
     found = json.loads(output_of(compare.main, program, program, "--format", "json"))
     assert found["verdicts"] == {"SAME": 5, "AMBIGUOUS": 1}
     assert (found["gone"], found["new"], found["together"]["change"]) == ([], [], 0)
+    # All kernels may move together from run to run, however many there are.
+    low, high = (found["together"][name] for name in ("change_low", "change_high"))
+    assert low <= -changes.MARGIN and high >= changes.MARGIN
 
 
 def test_overlapped_launches_are_not_compared(program: Path, tmp_path: Path, output_of: OutputOf) -> None:

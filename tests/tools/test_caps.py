@@ -25,6 +25,7 @@ from occbench_tools import caps
 from occbench_tools.caps import show, timing
 from occbench_tools.caps.builds import Build, uses_of
 from occbench_tools.caps.ptx import Limit, kernels, limited
+from occbench_tools.caps.steps import Residency
 from occbench_tools.caps.toolchain import compiler_words
 from pages import built
 
@@ -70,6 +71,12 @@ def test_what_ptxas_says() -> None:
     hidden = next(use for name, use in found.items() if "hidden" in name)
     assert (hidden.registers, hidden.stack_bytes, hidden.spill_bytes, hidden.barriers) == (40, 64, 224, 0)
     assert found["_Z5scaleIdLi256EEvPT_S0_"].static_smem_bytes == 2048
+
+
+@pytest.mark.parametrize(("taken", "blocks"), [(0, 8), (16, 8), (48, 2), (128, 1)])
+def test_tensor_memory_bounds_blocks_and_occupancy(taken: int, blocks: int) -> None:
+    found = Residency(8, 1.0, "ok").within(taken)
+    assert (found.blocks, found.occupancy, found.status == "ok") == (blocks, blocks / 8, blocks == 8)
 
 
 def test_words_of_the_compiler() -> None:

@@ -93,6 +93,13 @@ def test_against_a_reference(slow: Path, good: Path, fleet_check: FleetCheck) ->
     assert code == 4 and error.startswith("occbench fleet: ") and error.count("\n") == 1
 
 
+def test_a_reference_may_itself_lie_off_the_middle() -> None:
+    effects = pd.DataFrame(dict(grp=0, card=[0], resource="DRAM", effect=[0.02], cases=[10]))
+    known = {"DRAM": dict(cards=0.01)}
+    (found,) = judge.tested(effects, pd.DataFrame(dict(host=["a"])), known, reference=True)[0].itertuples()
+    assert found.z == pytest.approx(0.02 / (0.01 * np.sqrt(2)))
+
+
 def test_an_odd_rack(tmp_path: Path, fleet_check: FleetCheck) -> None:
     warm = {place: ("clock", 0.02) for place in range(8, 16)}
     top = fleets.write(fleets.made(48, 3, warm), tmp_path / "fleet")

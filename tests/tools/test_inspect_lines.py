@@ -23,7 +23,7 @@ from occbench_tools.inspect_lines.listing import (
     read_listing,
     with_new_header,
 )
-from occbench_tools.inspect_lines.pressure import pressure_of
+from occbench_tools.inspect_lines.pressure import LineUse, pressure_of
 from occbench_tools.programs import run_program
 from pages import built
 
@@ -247,6 +247,13 @@ def test_a_listing_is_read() -> None:
     chains = parse_chains(LINES.splitlines())
     assert [(line.file, line.number) for line in chains[0]] == [("/tmp/a b.cuh", 2), ("/tmp/k.cu", 20)]
     assert [line.number for line in chains[16]] == [21] == [line.number for line in chains[32]]
+
+
+def test_a_line_that_is_called_from_two_places_has_the_larger_peak() -> None:
+    for live in ((9, 4), (4, 9)):
+        uses = [LineUse((), each, depth=each, instructions=each, stored_bytes=each) for each in live]
+        uses[0].add(uses[1])
+        assert uses[0] == LineUse((), 9, depth=9, instructions=13, stored_bytes=13)
 
 
 def test_a_function_is_found_in_the_table_of_symbols() -> None:

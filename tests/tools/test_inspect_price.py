@@ -53,6 +53,18 @@ def test_a_step_without_figures_has_no_price(column: str) -> None:
     assert inspect_price.why_not(row | {column: float("nan")}) == "no gain"
 
 
+def test_the_code_is_that_of_the_nearest_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU of 8.9 runs code for 8.6 rather than for 8.0."""
+
+    def read_listing(file: Path, arch: str, symbol: str) -> str:
+        if arch not in ("sm_80", "sm_86"):
+            raise sass.Failure(f"{file}: no code of {symbol}")
+        return arch
+
+    monkeypatch.setattr(inspect_price, "read_listing", read_listing)
+    assert inspect_price.listing_of([Path("k")], STEP, (8, 9)) == "sm_86"
+
+
 @needs_tools
 def test_the_lines_that_hold_registers_have_a_price(program: Path, cubin: Path, output_of: OutputOf) -> None:
     found = json.loads(output_of(inspect_price.main, program, cubin, "--format", "json"))
