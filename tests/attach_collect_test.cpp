@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/attach/analysis/collect.hpp"
+#include "harness/attach/analysis/kernel_table.hpp"
 #include "harness/attach/protocol/attachable.hpp"
 #include "harness/attach/protocol/records.hpp"
 
@@ -118,7 +119,14 @@ TEST(AttachCollect, ReadsARecordedLog) {
   std::filesystem::resize_file(folder / "process-7-0.counts", sizeof(Counts));
   std::ofstream(folder / "process-7-0.launches");
   const Collected all = collect(folder);
+  for (const char* const end : {".txt", ".counts", ".launches"})
+    std::filesystem::copy(folder / ("process-7-0" + std::string(end)),
+                          folder / ("process-8-0" + std::string(end)));
+  const Collected twice = collect(folder);
   std::filesystem::remove_all(folder);
+  const Kernel& sum = twice.kernels.at(0);
+  EXPECT_EQ(std::tuple(twice.kernels.size(), sum.launches, sum.captured, sum.changed, sum.seen_whole.samples),
+            std::tuple(1U, 60U, 4U, 2U, 10U));
   EXPECT_EQ(all.complaints, std::vector<std::string>{"process-7-0: a sentence"});
   EXPECT_EQ(all.processes.at(0).command, "program ");
   EXPECT_EQ(all.processes[0].timing, "activity");
@@ -136,6 +144,21 @@ TEST(AttachCollect, ReadsARecordedLog) {
   EXPECT_FALSE(k.counted().share(issue));
   EXPECT_EQ(k.seen_whole.samples, 5U);
   EXPECT_EQ(std::tuple(all.steps.at(0).range, all.steps[0].begin_s), std::tuple(std::string("train"), 5.0));
+}
+
+/// "0000000000000000" stands for arguments beyond those that are told apart.
+TEST(AttachCollect, KernelsOfTooManyArgumentsAreOne) {
+  KernelTable table;
+  for (const char* const arguments : {"57dcee27a9a684da", "0000000000000000"}) {
+    Kernel& k = table[table.place_of({.name = "k", .arguments = arguments}, {})];
+    k.launches = k.captured = k.changed = k.timed = k.by_record = k.overlapping = k.untouched_timed = 2;
+    k.untouched_us = 2;
+  }
+  EXPECT_EQ(table.finish(), (std::vector<std::uint32_t>{0, 0}));
+  const Kernel& k = table[0];
+  for (const std::uint64_t sum : {k.launches, k.captured, k.changed, k.timed, k.by_record, k.overlapping,
+                                  k.untouched_timed, static_cast<std::uint64_t>(k.untouched_us)})
+    EXPECT_EQ(sum, 4U);
 }
 
 }  // namespace

@@ -43,6 +43,16 @@ TEST(AttachOverview, SaysWhatTakesTheTime) {
   EXPECT_NE(said_of(0.15, 0.1).find("could save up to 33 %."), std::string::npos) << said_of(0.15, 0.1);
 }
 
+TEST(AttachOverview, WhatIsIdleIsSharedByLaunchesThatWereNotCaptured) {
+  Collected all;
+  all.kernels = {launched(10'560)};
+  all.kernels[0].launches = 1500;
+  all.kernels[0].captured = 500;
+  all.time = {.wall_s = 12, .launching_s = 1.1, .busy_s = 0.42};
+  EXPECT_NE(sentence_of_time(all).find("for 680.0 us per launch"), std::string::npos)
+      << sentence_of_time(all);
+}
+
 TEST(AttachOverview, TimesOfShortLaunchesByEventsAreABound) {
   const auto said = [](double busy_s, const char* timing) {
     Collected all;
