@@ -227,6 +227,7 @@ class Inspect(unittest.TestCase):
             ("spill_bytes>0", True), ("spill_bytes>=100000", False), ("spill_bytes == unknown", False),
             ("occupancy<0.5 or registers_per_thread>24", False), ("not (registers_per_thread<=24)", False),
             ("barriers==16 and code_bytes<100", False), ("barriers!=16", True), ("registers>24", False),
+            ("cluster_size!=2", False),  # which no kernel has
         ):  # fmt: skip
             with self.subTest(condition):
                 done = occbench("inspect", str(capped), "--fail-on", condition, gpu=False)
@@ -249,6 +250,17 @@ class Inspect(unittest.TestCase):
         for condition, code in (("spill_bytes>old_spill_bytes", 1), ("occupancy<old_occupancy", 0)):
             done = occbench("inspect", "--diff", new, capped, "--fail-on", condition, gpu=False)
             self.assertEqual(done.returncode, code, done.stderr)
+
+    def test_the_difference_begins_with_what_loses_most(self) -> None:
+        source = self.folder / "shared.cu"
+        kernel = """extern "C" __global__ void {0}(char* p) {{
+          __shared__ char s[{1}]; s[threadIdx.x] = *p; __syncthreads(); *p = s[*p]; }}\n"""
+        for name, sizes in (("small", (500, 500)), ("large", (30_000, 45_000))):
+            source.write_text("".join(map(kernel.format, ("loses_little", "loses_much"), sizes)))
+            nvcc("-cubin", "-arch=sm_90", source, "-o", self.folder / f"{name}_shared.cubin")
+        small, large = (self.folder / f"{name}_shared.cubin" for name in ("small", "large"))
+        rows = said("--diff", small, large, "--block-size", "256")
+        self.assertEqual([short(row) for row in rows], ["loses_much", "loses_little"])
 
     def refusals(self) -> Iterator[tuple[str, int, str]]:
         new, everything = self.folder / "new.cubin", self.folder / "all.o"
