@@ -99,7 +99,7 @@ TEST(AttachCollect, ReadsARecordedLog) {
          "device\t0\tFake "
          "H100\tGPU-42\t9\t0\t132\t32\t1024\t2048\t32\t65536\t65536\t49152\t232448\t233472\t1024\n"
          "function\t0\t0\t40\t16\t8\t1024\t90\tlatency_k\n"
-         "signature\t0\t0\t21120\t2\t1\t256\t1\t1\t512\t6\t57dcee27a9a684da\t0\tforward\t0\t\t\t-1\t132\n"
+         "signature\t0\t0\t21120\t2\t1\t256\t1\t1\t512\t6\t57dcee27a9a684da\t0\tforw\xc3rd\t0\t\t\t-1\t132\n"
          "level\t0\t2\t38016\t5\n"
          "version\t0\t3\t32\t31\t4\t8\n"
          "later\tof another kind\n"
@@ -133,9 +133,10 @@ TEST(AttachCollect, ReadsARecordedLog) {
   EXPECT_EQ(all.time.launching_s, 3);
   EXPECT_EQ(all.devices.at(0).sm.smem_reserved_per_block_bytes, 1024U);
   const Kernel& k = all.kernels.at(0);
-  EXPECT_EQ(std::tuple(k.name, k.grid[1], k.footprint.dynamic_smem_bytes, k.local_bytes, k.blocks_per_sm,
-                       k.range, k.sms),
-            std::tuple(std::string("latency_k"), 2U, std::size_t{512}, 8, 6, std::string("forward"), 132));
+  EXPECT_EQ(
+      std::tuple(k.name, k.grid[1], k.footprint.dynamic_smem_bytes, k.local_bytes, k.blocks_per_sm, k.range,
+                 k.sms),
+      std::tuple(std::string("latency_k"), 2U, std::size_t{512}, 8, 6, std::string("forw\\xc3rd"), 132));
   EXPECT_EQ(std::tuple(k.launches, k.captured, k.changed), std::tuple(30U, 2U, 1U));
   EXPECT_EQ(k.arms.at(2).added_smem_bytes, 38'016U);
   EXPECT_EQ(k.versions.at(3).cap, 32);

@@ -15,6 +15,7 @@
 #include "harness/attach/protocol/records.hpp"
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"
+#include "harness/io/printable.hpp"
 
 namespace occbench::attach {
 
@@ -59,7 +60,10 @@ class Reader {
   void read_text(const std::filesystem::path& path) {
     const std::string content = read_file(path, text_limit);
     for (std::size_t at = 0, end = 0; (end = content.find('\n', at)) != std::string::npos; at = end + 1) try {
-        take_line(fields_of(std::string_view(content).substr(at, end - at)));
+        Fields fields = fields_of(std::string_view(content).substr(at, end - at));
+        for (std::string& field : fields)  // names of a program may hold any bytes, and may be cut off
+          if (!is_text(field)) field = printable(field);
+        take_line(fields);
       } catch (const std::exception& error) {
         complain(path.filename().string() + ": " + error.what());
         return;
