@@ -18,9 +18,11 @@ struct Gpu {
   std::optional<int> sm_count;
 };
 
+using Gpus = std::map<std::int64_t, Gpu>;
+
 /// By CUDA's number of the device.
-std::map<std::int64_t, Gpu> gpus_of(const SqliteFile& file) {
-  std::map<std::int64_t, Gpu> by_id;
+Gpus gpus_of(const SqliteFile& file) {
+  Gpus by_id;
   file.each_row("TARGET_INFO_GPU", {"id", "name", "smCount", "computeMajor", "computeMinor"},
                 [&](const std::vector<SqlValue>& row) {
                   Gpu gpu;
@@ -31,7 +33,7 @@ std::map<std::int64_t, Gpu> gpus_of(const SqliteFile& file) {
                     gpu.cc = std::to_string(*major) + "." + std::to_string(*minor);
                   if (const auto id = integer(row[0])) by_id[*id] = gpu;
                 });
-  std::map<std::int64_t, Gpu> by_cuda = by_id;
+  Gpus by_cuda = by_id;
   file.each_row("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId"}, [&](const std::vector<SqlValue>& row) {
     const auto gpu = integer(row[0]), cuda = integer(row[1]);
     if (gpu && cuda && by_id.contains(*gpu)) by_cuda[*cuda] = by_id.at(*gpu);
@@ -50,6 +52,52 @@ std::optional<std::int64_t> product(const std::vector<SqlValue>& row, std::size_
   return result;
 }
 
+/// The launch in a row of read_nsys_sqlite's columns; nullopt if its registers, memory or shape are missing or
+/// out of range. Its name is the number of a string, which read_names replaces by the text.
+std::optional<KernelUse> launch_of(const std::vector<SqlValue>& row, const Gpus& gpus) {
+  const auto registers = integer(row[2]), fixed = integer(row[3]), dynamic = integer(row[4]);
+  const auto blocks = product(row, 8, std::int64_t{1} << 62), threads = product(row, 11, 1000000);
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
+  const auto are_bytes = [](const auto& n) { return n.value_or(0) >= 0 && n.value_or(0) <= most_bytes; };
+  if (!registers || *registers < 0 || *registers > 1000000 || !blocks || !threads || !are_bytes(fixed) ||
+      !are_bytes(dynamic))
+    return std::nullopt;
+  const auto start = integer(row[5]), end = integer(row[6]);
+  const auto name = integer(row[0]) ? integer(row[0]) : integer(row[1]);
+  KernelUse use{.name = std::to_string(name.value_or(-1)),
+                .registers_per_thread = static_cast<int>(*registers),
+                .block_size = static_cast<int>(*threads),
+                .static_smem_bytes = static_cast<std::size_t>(fixed.value_or(0)),
+                .dynamic_smem_bytes = static_cast<std::size_t>(dynamic.value_or(0)),
+                .launches = 1};
+  if (start && end && *end > *start)
+    use.time_us = (static_cast<double>(*end) - static_cast<double>(*start)) * 1e-3;
+  use.grids = {{*blocks, {1, use.time_us}}};
+  if (const auto gpu = gpus.find(integer(row[7]).value_or(0)); gpu != gpus.end()) {
+    use.cc = gpu->second.cc;
+    use.device_name = gpu->second.name;
+    use.sm_count = gpu->second.sm_count;
+  }
+  return use;
+}
+
+/// Replaces the numbers that launch_of left for names by the texts of the strings.
+void read_names(const SqliteFile& file, std::vector<KernelUse>& kernels) {
+  // Only the names of kernels are kept: a report may have millions of strings.
+  std::unordered_map<std::string, std::string> names;
+  for (const KernelUse& use : kernels) names.try_emplace(use.name);
+  file.each_row("StringIds", {"id", "value"}, [&](const std::vector<SqlValue>& row) {
+    const auto id = integer(row[0]);
+    const auto* const text = std::get_if<std::string>(&row[1]);
+    if (!id || text == nullptr) return;
+    if (const auto name = names.find(std::to_string(*id)); name != names.end()) name->second = *text;
+  });
+  for (KernelUse& use : kernels) {
+    const std::string& name = names.at(use.name);
+    use.name = name.empty() ? "unnamed kernel" : name;
+  }
+}
+
 }  // namespace
 
 KernelUses read_nsys_sqlite(const ByteSource& source) {
@@ -57,7 +105,7 @@ KernelUses read_nsys_sqlite(const ByteSource& source) {
   const std::string kernels = "CUPTI_ACTIVITY_KIND_KERNEL";
   if (!file.has_table(kernels) && !file.has_table("StringIds"))
     throw Damaged("is an SQLite database, and not one of nsys: it has no " + kernels);
-  const std::map<std::int64_t, Gpu> gpus = gpus_of(file);
+  const Gpus gpus = gpus_of(file);
   KernelUses found{.source = "nsys SQLite export", .has_run = true, .kernels = {}, .left_out = {}};
   Launches launches;
   std::size_t unknown = 0;
@@ -76,47 +124,13 @@ KernelUses read_nsys_sqlite(const ByteSource& source) {
                                             "blockY",
                                             "blockZ"};
   file.each_row(kernels, columns, [&](const std::vector<SqlValue>& row) {
-    const auto registers = integer(row[2]), fixed = integer(row[3]), dynamic = integer(row[4]);
-    const auto blocks = product(row, 8, std::int64_t{1} << 62), threads = product(row, 11, 1000000);
-    constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
-    const auto are_bytes = [](const auto& n) { return n.value_or(0) >= 0 && n.value_or(0) <= most_bytes; };
-    if (!registers || *registers < 0 || *registers > 1000000 || !blocks || !threads || !are_bytes(fixed) ||
-        !are_bytes(dynamic)) {
+    if (auto use = launch_of(row, gpus))
+      launches.add(std::move(*use));
+    else
       ++unknown;
-      return;
-    }
-    const auto start = integer(row[5]), end = integer(row[6]);
-    const auto name = integer(row[0]) ? integer(row[0]) : integer(row[1]);
-    KernelUse use{.name = std::to_string(name.value_or(-1)),
-                  .registers_per_thread = static_cast<int>(*registers),
-                  .block_size = static_cast<int>(*threads),
-                  .static_smem_bytes = static_cast<std::size_t>(fixed.value_or(0)),
-                  .dynamic_smem_bytes = static_cast<std::size_t>(dynamic.value_or(0)),
-                  .launches = 1};
-    if (start && end && *end > *start)
-      use.time_us = (static_cast<double>(*end) - static_cast<double>(*start)) * 1e-3;
-    use.grids = {{*blocks, {1, use.time_us}}};
-    if (const auto gpu = gpus.find(integer(row[7]).value_or(0)); gpu != gpus.end()) {
-      use.cc = gpu->second.cc;
-      use.device_name = gpu->second.name;
-      use.sm_count = gpu->second.sm_count;
-    }
-    launches.add(std::move(use));
   });
   found.kernels = launches.take();
-  // Only the names of kernels are kept: a report may have millions of strings.
-  std::unordered_map<std::string, std::string> names;
-  for (const KernelUse& use : found.kernels) names.try_emplace(use.name);
-  file.each_row("StringIds", {"id", "value"}, [&](const std::vector<SqlValue>& row) {
-    const auto id = integer(row[0]);
-    const auto* const text = std::get_if<std::string>(&row[1]);
-    if (!id || text == nullptr) return;
-    if (const auto name = names.find(std::to_string(*id)); name != names.end()) name->second = *text;
-  });
-  for (KernelUse& use : found.kernels) {
-    const std::string& name = names.at(use.name);
-    use.name = name.empty() ? "unnamed kernel" : name;
-  }
+  read_names(file, found.kernels);
   if (unknown > 0) found.left_out.push_back(std::to_string(unknown) + " launches without registers or shape");
   return found;
 }
