@@ -101,11 +101,20 @@ void NcuText::read_metric(std::string_view line) {
   launches_.add(metric, unit, words[words.size() - (takes_largest ? 2 : 1)]);
 }
 
+bool NcuText::is_short_row(std::string_view row, std::size_t end) {
+  if (table_end_ > 0) return end < table_end_;
+  const bool is_padded = row.find("  ") != std::string_view::npos;
+  const bool is_short = rows_ >= 2 && is_padded && end < rows_end_;  // one row says nothing of its column
+  if (rows_++ == 0) rows_end_ = is_padded ? end : 0;
+  if (end != rows_end_) rows_end_ = 0;
+  return is_short;
+}
+
 void NcuText::read(std::string_view line) {
   const std::size_t end = line.find_last_not_of(" \t\r\n") + 1;
   line = stripped(line);
   if (line.starts_with("---") && line.find_first_not_of("- ") == std::string_view::npos) table_end_ = end;
-  ends_in_short_row_ = end < table_end_ && !NcuLaunches::known_at(line).empty();
+  ends_in_short_row_ = !NcuLaunches::known_at(line).empty() && is_short_row(line, end);
   if (line.starts_with("Section: ")) has_section_ = true;
   if (line.starts_with("Metric Name"))
     is_summary_ = line.find("Maximum") != std::string_view::npos;
