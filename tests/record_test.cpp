@@ -237,6 +237,17 @@ TEST_F(RunFolder, WhatIsToldAtTheEndIsAddedToTheEnvironment) {
   EXPECT_EQ(env["disturbance"][1]["launches"], 8);
 }
 
+TEST_F(RunFolder, ResumeRemovesWhatAKillLeftOfAFileThatWasReplaced) {
+  write({valid_result()});
+  const char* const files[] = {"cases.csv", "samples.csv", "samples.csv.gz", "env.json", "findings.json"};
+  const auto left_of = [&](const std::string& name) { return folder_ / (name + ".1234.part"); };
+  for (const char* const name : files) std::ofstream(left_of(name)) << "half";
+  std::ofstream(left_of("mine")) << "half";
+  Recorder::resume(folder_);
+  for (const char* const name : files) EXPECT_FALSE(fs::exists(left_of(name))) << name;
+  EXPECT_TRUE(fs::exists(left_of("mine"))) << "a file of the user";
+}
+
 TEST_F(RunFolder, ResumeDropsARowThatWasCutOffAnywhere) {
 #ifdef __SANITIZE_ADDRESS__
   constexpr std::size_t each = 7;  // byte; a prime, so that every part of a sample is cut, too
