@@ -189,6 +189,14 @@ class HalfARun(OfARun):
                 self.assertEqual([file.read_bytes() for file in files], before)
             files[place].write_bytes(whole[place])
 
+    def test_findings_of_columns_whose_names_are_no_text_are_refused(self) -> None:
+        self.run_in(self.cwd, "--output", "X")
+        cases = self.cwd / "X/cases.csv"
+        cases.write_bytes(cases.read_bytes().replace(b"time_ci95_low_s", b"time_ci95_low_\xad", 1))
+        done = subprocess.run([OCCBENCH, "findings", "X"], cwd=self.cwd, text=True, capture_output=True)
+        said = "occbench: X/cases.csv:1: column time_ci95_low_\\xad is no text in UTF-8\n"
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (4, "", said))
+
     def test_rows_without_an_environment_are_nobodys_to_go_on_with(self) -> None:
         self.run_in(self.cwd, "--output", "X")
         (self.cwd / "X/env.json").unlink()

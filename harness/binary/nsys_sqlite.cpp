@@ -52,8 +52,8 @@ std::optional<std::int64_t> product(const std::vector<SqlValue>& row, std::size_
   return result;
 }
 
-/// The launch in a row of read_nsys_sqlite's columns; nullopt if its registers, memory or shape are missing or
-/// out of range. Its name is the number of a string, which read_names replaces by the text.
+/// The launch in a row of read_nsys_sqlite's columns; nullopt if its registers, memory or shape are missing
+/// or out of range. Its name is the number of a string, which read_names replaces by the text.
 std::optional<KernelUse> launch_of(const std::vector<SqlValue>& row, const Gpus& gpus) {
   const auto registers = integer(row[2]), fixed = integer(row[3]), dynamic = integer(row[4]);
   const auto blocks = product(row, 8, std::int64_t{1} << 62), threads = product(row, 11, 1000000);

@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* run_files[] = {"cases.csv", "samples.csv", "samples.csv.gz", "env.json", "findings.json"};
+constexpr const char* run_files[] = {"cases.csv", "samples.csv", "samples.csv.gz", "env.json",
+                                     "findings.json"};
 constexpr const char* rows_are_kept = "; earlier rows are kept, make room and continue with --resume";
 
 using RowRule = std::function<void(const csv::Row& row, const RowCheck& check)>;

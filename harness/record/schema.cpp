@@ -110,6 +110,7 @@ RowCheck::RowCheck(std::filesystem::path path, std::string_view file, const csv:
   const nlohmann::json& rules = file_of(file, origin);
   std::set<std::string_view> names;
   for (const std::string& name : header) {
+    if (!is_text(name)) refuse("column " + shown(name) + " is no text in UTF-8");
     if (!names.insert(name).second) refuse("column " + shown(name) + " is there twice");
     Column& column = columns_.emplace_back(Column{.name = name, .entry = entry_of(rules, name)});
     if (column.entry == nullptr) continue;
