@@ -20,6 +20,15 @@ constexpr std::size_t kib = 1024;
 
 SmLimits sm_of(const char* name) { return find_device(name).sm; }
 
+/// A tenth under a sanitizer, which sees the same code run.
+constexpr int trials(int all) {
+#ifdef __SANITIZE_ADDRESS__
+  return all / 10;
+#else
+  return all;
+#endif
+}
+
 class RandomFootprints : public testing::TestWithParam<const char*> {
  protected:
   Footprint next() {
@@ -43,7 +52,7 @@ class RandomFootprints : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(RandomFootprints, ResidencyIsTheLeastOfTheLimitsAndTheLimitersAreThoseThatEqualIt) {
-  for (int trial = 0; trial < 20000; ++trial) {
+  for (int trial = 0; trial < trials(20000); ++trial) {
     const Footprint f = next();
     const Occupancy o = occupancy(sm_, f);
     const std::pair<Limiter, std::optional<int>> limits[] = {
@@ -93,7 +102,7 @@ std::vector<std::int64_t> steps(std::int64_t least, std::int64_t most, std::int6
 }
 
 TEST_P(RandomFootprints, CliffsAreWhereAWalkFindsThem) {
-  for (int trial = 0; trial < 300; ++trial) {
+  for (int trial = 0; trial < trials(300); ++trial) {
     const Footprint f = next();
     const AllCliffs found = cliffs(sm_, f);
     expect_walked(sm_, f, f.registers_per_thread, steps(1, 255), found.registers,
@@ -128,7 +137,7 @@ TEST_P(RandomFootprints, BallastIsExactAndLeast) {
 }
 
 TEST_P(RandomFootprints, AByteLessThanTheBallastKeepsMoreBlocks) {
-  for (int trial = 0; trial < 500; ++trial) {
+  for (int trial = 0; trial < trials(500); ++trial) {
     const Footprint f = next();
     for (int blocks = 1; blocks <= 33; ++blocks) {
       const auto ballast = ballast_for_blocks(sm_, f, blocks);
@@ -141,7 +150,7 @@ TEST_P(RandomFootprints, AByteLessThanTheBallastKeepsMoreBlocks) {
 }
 
 TEST_P(RandomFootprints, SlackIsNeverNegativeAndTooSmallForOneMoreBlockOfALimiter) {
-  for (int trial = 0; trial < 5000; ++trial) {
+  for (int trial = 0; trial < trials(5000); ++trial) {
     const Footprint f = next();
     const Occupancy o = occupancy(sm_, f);
     if (!o.launchable()) continue;
@@ -212,7 +221,7 @@ TEST(Cliffs, NameWhatGainsTogetherWhereNothingGainsAlone) {
 }
 
 TEST_P(RandomFootprints, WhatGainsTogetherIsTheMostThatDoes) {
-  for (int trial = 0; trial < 3000; ++trial) {
+  for (int trial = 0; trial < trials(3000); ++trial) {
     const Footprint f = next();
     const auto joint = gains_together(sm_, f);
     if (!joint) continue;
@@ -237,7 +246,7 @@ TEST(Cliffs, AreExactToTheRegisterByteAndBarrier) {
   const auto below = [&](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
   std::vector<SmLimits> sms;
   for (const std::string& cc : compute_capabilities()) sms.push_back(find_device("cc" + cc).sm);
-  for (int trial = 0; trial < 10000; ++trial) {
+  for (int trial = 0; trial < trials(10000); ++trial) {
     const SmLimits& sm = sms[random() % sms.size()];
     const int limit = static_cast<int>(smem_limit_per_block_bytes(sm));
     const int static_smem = below(2) == 0 ? 0 : below(49153);
