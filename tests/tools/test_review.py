@@ -179,7 +179,7 @@ def test_a_build_fails_where_the_condition_is_true(
         f"set_property(TARGET kernels PROPERTY LINKER_LANGUAGE C)\n"
         f"occbench_check(kernels {words})\n"
     )
-    configured = run("cmake", "-S", tmp_path, "-B", tmp_path / "build")
+    configured = run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "build")
     done = configured if configured.returncode else run("cmake", "--build", tmp_path / "build")
     assert (done.returncode != 0) == bool(complaint)
     assert complaint in " ".join((done.stdout + done.stderr).split())
