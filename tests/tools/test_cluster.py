@@ -152,6 +152,8 @@ class Slurm:
             f"{nodes}PartitionName=all Nodes=n[0-3] Default=YES MaxTime=20 State=UP\n"
         )
         # Devices that every host has: nothing opens them.
+        if not any(Path("/sys/fs/cgroup").glob("*")):  # a container; Slurm of Debian 13 wants to be told
+            (home / "cgroup.conf").write_text("CgroupPlugin=disabled\n")
         (home / "gres.conf").write_text("Name=gpu File=/dev/null\nName=gpu File=/dev/zero\n")
         os.environ["SLURM_CONF"] = str(home / "slurm.conf")
         call(
