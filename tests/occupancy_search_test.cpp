@@ -12,6 +12,7 @@
 #include "harness/theory/occupancy/catalogue.hpp"
 #include "harness/theory/occupancy/cliffs.hpp"
 #include "harness/theory/occupancy/occupancy.hpp"
+#include "tests/sanitized.hpp"
 
 namespace occbench::theory {
 namespace {
@@ -20,14 +21,7 @@ constexpr std::size_t kib = 1024;
 
 SmLimits sm_of(const char* name) { return find_device(name).sm; }
 
-/// A tenth under a sanitizer, which sees the same code run.
-constexpr int trials(int all) {
-#ifdef __SANITIZE_ADDRESS__
-  return all / 10;
-#else
-  return all;
-#endif
-}
+constexpr int trials(int all) { return is_sanitized ? all / 10 : all; }
 
 class RandomFootprints : public testing::TestWithParam<const char*> {
  protected:

@@ -14,6 +14,7 @@
 #include "harness/io/gzip.hpp"
 #include "harness/record/environment.hpp"
 #include "tests/made_up_results.hpp"
+#include "tests/sanitized.hpp"
 
 namespace occbench {
 namespace {
@@ -249,11 +250,7 @@ TEST_F(RunFolder, ResumeRemovesWhatAKillLeftOfAFileThatWasReplaced) {
 }
 
 TEST_F(RunFolder, ResumeDropsARowThatWasCutOffAnywhere) {
-#ifdef __SANITIZE_ADDRESS__
-  constexpr std::size_t each = 7;  // byte; a prime, so that every part of a sample is cut, too
-#else
-  constexpr std::size_t each = 1;
-#endif
+  constexpr std::size_t each = is_sanitized ? 7 : 1;  // byte; a prime, so that every part of a sample is cut
   const CaseResult first = valid_result(128);
   const CaseResult second = valid_result(256);
   write({first, second});
