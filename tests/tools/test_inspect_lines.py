@@ -312,6 +312,28 @@ def test_spills_that_ptxas_does_not_mark_are_those_that_inspect_counted(
     assert any("does not mark" in warning for warning in pressure.warnings) == (spill_bytes is None)
 
 
+@needs_tools
+def test_the_line_that_the_page_moves_gains_the_step(tmp_path: Path) -> None:
+    """docs/registers.md, which moves the line that --lines names."""
+    removed, _, added = (REPOSITORY / "docs/registers.md").read_text().partition("\n@@\n")
+    line = removed.rpartition("\n-")[2].partition("\n")[0] + "\n"
+    reader = added.partition("\n+")[2].split("\n")[1].removeprefix(" ") + "\n"
+    early = (REPOSITORY / "docs/examples/lookup.cu").read_text()
+    late = early.replace(line, "").replace(reader, line + reader)
+    assert early.count(line) == early.count(reader) == late.count(line) == 1
+
+    def inspect(source: str, *words: str) -> str:
+        (tmp_path / "lookup.cu").write_text(source)
+        subprocess.run(["nvcc", "-arch=sm_90", "-cubin", "-lineinfo", "lookup.cu"], cwd=tmp_path, check=True)
+        words = (str(built()), "inspect", "lookup.cubin", *words, "--device", "h200", "--format", "json")
+        return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    waiting = json.loads(inspect(early, "--lines", "follow"))["values_waiting_in_loop"]
+    assert waiting[0]["lines"][0]["line"] == early[: early.index(line)].count("\n") + 1
+    rows = [json.loads(inspect(source, "--kernel", "follow"))[0] for source in (early, late)]
+    assert [row["occupancy"] for row in rows] == [0.75, 1]
+
+
 def test_the_planted_source_has_its_marks() -> None:
     assert set(MARKS) == {"BLEND", "KEPT", "READ"} and REPOSITORY in SOURCE.parents
 
