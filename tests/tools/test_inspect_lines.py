@@ -281,7 +281,37 @@ def test_an_old_cubin_gets_the_header_of_cuda_13_and_stays_as_it_is_otherwise() 
     changed = with_new_header(old)
     assert changed is not None and changed[:0x18] == new[:0x18] and changed[0x30:0x34] == new[0x30:0x34]
     assert changed[0x34:] == old[0x34:] and changed[0x18:0x30] == old[0x18:0x30]
-    assert with_new_header(new) is None and with_new_header(old[:9]) is None and with_new_header(b"") is None
+    assert all(with_new_header(cubin) == cubin for cubin in (new, old[:9], b""))
+
+
+@needs_tools
+def test_a_kernel_of_255_registers_has_live_registers_in_each_nvdisasm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of CUDA 13.0 to 13.2 refuses the number."""
+    source = tmp_path / "wide.cu"
+    source.write_text(
+        "__global__ void wide(float* p, int n) { float v[260];\n"
+        "for (int i = 0; i < 260; ++i) v[i] = p[i * n];\n"
+        "for (int k = 0; k < n; ++k) for (int i = 0; i < 260; ++i) v[i] = v[i] * v[(i + 1) % 260] + k;\n"
+        "for (int i = 0; i < 260; ++i) p[i * n] = v[i]; }\n"
+    )
+    subprocess.run(["nvcc", "-arch=sm_90", "-cubin", source], cwd=tmp_path, check=True)
+    cubin = tmp_path / "wide.cubin"
+    expected = read_listing(cubin, "sm_90", "_Z4widePfi")
+    assert expected.has_liveness
+    folder = next(f for f in sass.tool_folders() if all((f / t).exists() for t in ("nvdisasm", "cuobjdump")))
+    (tmp_path / "cuobjdump").symlink_to(folder / "cuobjdump")
+    old = tmp_path / "nvdisasm"  # refuses as the older ones do
+    count = r"\x04\x2f\x08\x00....\xff\x00\x00\x00"
+    old.write_text(
+        f"#!/bin/sh\nfor file; do :; done\n"
+        f'case "$*" in *-plr*) ! LC_ALL=C grep -qaP \'{count}\' "$file" || exit 1;; esac\n'
+        f'exec {folder}/nvdisasm "$@"\n'
+    )
+    old.chmod(0o755)
+    monkeypatch.setattr(sass, "tool_folders", lambda: [tmp_path])
+    assert read_listing(cubin, "sm_90", "_Z4widePfi") == expected
 
 
 @pytest.mark.skipif(not has_disassembler(), reason="no nvdisasm")

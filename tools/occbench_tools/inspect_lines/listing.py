@@ -31,6 +31,7 @@ WRITES, READS_AND_WRITES = "^", "x"
 LIVE = ["-plr", "-lrm", "narrow"]  # nvdisasm: live registers, one character each
 SYMBOL_TABLE, SYMBOL_BYTES, FUNCTION = 2, 24, 2  # of ELF
 ABI, VERSION, FLAGS = 7, 0x14, 0x30  # in ELF's header: EI_OSABI and EI_ABIVERSION, e_version, e_flags
+REGISTER_COUNT = 0x2F  # EIATTR_REGCOUNT of .nv.info
 OLD_ABI, NEW_ABI = b"\x33\x07", b"\x41\x08"  # the new one since CUDA 13; for sm_100 and later since 12.8
 
 
@@ -116,15 +117,24 @@ def function_index(cubin: bytes, symbol: str) -> int | None:
     return None
 
 
-def with_new_header(cubin: bytes) -> bytes | None:
-    """An old cubin with the header that CUDA 13 writes; None for a cubin that has it."""
+def with_new_header(cubin: bytes) -> bytes:
+    """An old cubin with the header that CUDA 13 writes; a cubin that has it as it is."""
     if cubin[ABI : ABI + 2] != OLD_ABI or len(cubin) < FLAGS + 4:
-        return None
+        return cubin
     changed = bytearray(cubin)
     changed[ABI : ABI + 2] = NEW_ABI
     struct.pack_into("<I", changed, VERSION, 1)
     struct.pack_into("<I", changed, FLAGS, 0x0600_0004 | cubin[FLAGS] << 8)  # of the architecture's number
     return bytes(changed)
+
+
+def with_254_registers(cubin: bytes, symbol: str) -> bytes:
+    """The cubin, with 254 registers for a kernel that has 255, whose live registers nvdisasm of CUDA 13.0 to
+    13.2 does not tell."""
+    if (index := function_index(cubin, symbol)) is None:
+        return cubin
+    noted = struct.pack("<BBHI", 4, REGISTER_COUNT, 8, index)  # in .nv.info: 8 bytes, of this function
+    return cubin.replace(noted + struct.pack("<I", 255), noted + struct.pack("<I", 254))
 
 
 def lines_of(nvdisasm: Path, options: list[str], cubin: Path, symbol: str) -> list[str]:
@@ -199,7 +209,9 @@ def live_lines(nvdisasm: Path, cubin: Path, symbol: str) -> list[str]:
     """The listing with live registers; empty where nvdisasm cannot tell them."""
     with contextlib.suppress(Failure):
         return lines_of(nvdisasm, LIVE, cubin, symbol)
-    if changed := with_new_header(cubin.read_bytes()):
+    as_it_is = cubin.read_bytes()
+    changed = with_254_registers(with_new_header(as_it_is), symbol)
+    if changed != as_it_is:
         with tempfile.NamedTemporaryFile(suffix=".cubin") as copy, contextlib.suppress(Failure):
             copy.write(changed)
             copy.flush()
