@@ -262,12 +262,16 @@ class DamagedInput(WithFiles):
         ):
             text = (SAMPLES / name).read_text()
             begin, end = text.rindex(begun) + len(begun), text.rindex(ended) + 1
+            for at in range(text.rindex("\n", 0, begin) + 3, text.rindex(" ", 0, begin) + 2):
+                with self.subTest(name, ends=text[at - 30 : at]):
+                    done = run("calc", self.file(name, text[:at].encode()), *words)
+                    self.refused(done, "is cut off within its last line")
             for at in sorted({begin, begin + 1, *range(begin + 2, end, 17), end - 1}):
                 with self.subTest(name, ends=text[at - 30 : at]):
                     done = run("calc", self.file(name, text[:at].encode()), *words)
                     self.refused(done, "is cut off or incomplete: it does not say what kernel '")
                     self.assertEqual(done.stdout, "")
-            for at in (end + len(ended), len(text)):
+            for at in (end + len(ended.rstrip()), len(text)):
                 done = run("calc", self.file(name, text[:at].encode()), *words)
                 self.assertEqual((done.returncode, done.stderr, len(rows(done))), (0, "", 4))
         kernel = "ptxas info : Compiling entry function '{}' for 'sm_90'\n"

@@ -190,6 +190,23 @@ void refuse_incomplete(const std::optional<std::string>& kernel, const std::stri
                                     printable(short_name(*kernel, longest_name)) + "' uses");
 }
 
+/// Whether the last line has no line feed, and ends before the name of the kernel that it begins.
+bool ends_before_name(std::string_view text) {
+  std::string line;
+  for (const char c : text.substr(text.find_last_of("\r\n") + 1)) {
+    const bool is_space = c == ' ' || c == '\t';
+    if (!is_space || (!line.empty() && !line.ends_with(' '))) line += is_space ? ' ' : c;
+  }
+  constexpr std::string_view openings[] = {"ptxas info : Compiling entry function '",
+                                           "nvlink info : Function properties for '", "Function "};
+  return std::ranges::any_of(openings, [&](std::string_view opening) {
+    const std::size_t begin =
+        line.find(opening.substr(0, opening.find(" info")));  // behind a build's own words
+    const std::string_view rest = std::string_view(line).substr(begin == line.npos ? 0 : begin);
+    return !rest.empty() && opening.starts_with(rest);
+  });
+}
+
 /// The linked kernels, and of the others those that are not linked; spills are known from ptxas alone.
 std::vector<KernelUse> linked_first(std::vector<KernelUse> compiled, const std::vector<KernelUse>& linked) {
   using ByArchitecture = std::map<std::string, std::vector<std::size_t>>;
@@ -264,6 +281,8 @@ KernelUses of_text(const std::string& text, const std::string& source) {
     found.source = "cuobjdump -res-usage";
     found.kernels = usage.kernels();
   }
+  if (!found.kernels.empty() && ends_before_name(text))
+    throw UserError(Exit::file, source + ": is cut off within its last line");
   if (!found.kernels.empty() || !found.refused.empty()) return found;
   if (!found.left_out.empty()) throw UserError(Exit::file, source + ": " + found.left_out.front());
   if (text.find("registers_per_thread") < text.find('\n'))
