@@ -193,6 +193,15 @@ def test_pictures(run: Path, tmp_path: Path) -> None:
     assert sorted(p.name for p in target.iterdir()) == ["shared_memory.png", "waves.png"]
 
 
+def test_pictures_in_a_folder_below_a_thousand_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, page = str(write(tmp_path / "run")), str(tmp_path / "p.html")
+    assert report.main([folder, "--output", page, "--png", str(tmp_path / ("y/" * 1500))]) == 4
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "File name too long" in line
+
+
 @pytest.mark.slow
 def test_different_devices_come_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of two kinds a section with picture and tables; of one device, or a model beside it, none."""

@@ -17,7 +17,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from occbench_tools.lines import whole_file
+from occbench_tools.lines import make_folder, whole_file
 from occbench_tools.sass import ARITHMETIC, TENSOR, Failure, Skip
 
 BUILT = ("sm_80", "sm_90")  # by the preset 'ci'
@@ -100,7 +100,7 @@ def beside(folder: Path, family: str) -> str:
 
 def write(folder: Path, arch: str, descriptions: Descriptions, toolkit: str) -> None:
     """A file per family, each whole or not at all, in the order of the file that is there. Raises OSError."""
-    (folder / arch).mkdir(parents=True, exist_ok=True)
+    make_folder(folder / arch)
     for family, described in by_family(descriptions).items():
         each = described
         older = files(folder / arch, family)

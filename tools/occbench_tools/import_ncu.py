@@ -31,7 +31,7 @@ import pandas as pd
 
 from occbench_tools.analysis import read_folder
 from occbench_tools.command import Refused, entry, newest, parser_of, reading
-from occbench_tools.lines import complain, say, write_whole
+from occbench_tools.lines import complain, make_folder, say, write_whole
 from occbench_tools.programs import run_program
 from occbench_tools.untrusted_files import plain_or_packed, read_untrusted
 
@@ -209,7 +209,7 @@ def write_counters(counters: pd.DataFrame, path: Path) -> None:
 def write_run(folder: Path, counters: pd.DataFrame, output: Path) -> None:
     """The run of `folder` with the counters in it; the cells of all other columns go over unread."""
     achieved = counters.set_index("case_id").get(OCCUPANCY, pd.Series(dtype=float)).dropna()
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     joined = io.StringIO(newline="")
     with io.TextIOWrapper(io.BytesIO(read_untrusted(folder / "cases.csv")), "utf-8", newline="") as source:
         rows = csv.DictReader(source)

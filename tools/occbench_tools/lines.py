@@ -78,6 +78,14 @@ def reason(where: object, error: Exception) -> str:
     return f"{where}: {what}; see `occbench validate`"
 
 
+def make_folder(folder: Path) -> None:
+    """The folder and those above it, if they are not there. Raises OSError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except RecursionError:  # mkdir() calls itself for each folder of the path
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(folder)) from None
+
+
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write to that replaces `path` at the end of the block: all of it or nothing.

@@ -42,7 +42,7 @@ from occbench_tools.import_ncu import (
     write_counters,
     write_run,
 )
-from occbench_tools.lines import complain, say
+from occbench_tools.lines import complain, make_folder, say
 from occbench_tools.programs import run_program
 from occbench_tools.untrusted_files import read_untrusted
 
@@ -126,7 +126,7 @@ def read_cases(options: argparse.Namespace, preset: str, wanted: list[str], outp
         if not options.set:  # a column each, empty where this GPU has no such metric
             found = found.reindex(columns=["case_id", "launches", *options.metrics])
         there = pd.concat([there, found], ignore_index=True) if len(there) else found
-        output.mkdir(parents=True, exist_ok=True)
+        make_folder(output)
         write_counters(there, path)
         done = there["case_id"].isin(wanted).sum()
         print(f"{done} of {len(wanted)} cases, {time.monotonic() - begun:.0f} s", flush=True)

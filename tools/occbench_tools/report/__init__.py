@@ -17,7 +17,7 @@ from typing import Any
 from occbench_tools.attached import is_attached
 from occbench_tools.command import ALL, Refused, add_folder, entry, folders_of, parser_of, relative
 from occbench_tools.escape import file_name, printable
-from occbench_tools.lines import complain, reason, write_whole
+from occbench_tools.lines import complain, make_folder, reason, write_whole
 from occbench_tools.opening import EXPERIMENT, KERNELS, curves, least_occupancy
 from occbench_tools.report import devices
 from occbench_tools.report.page import render
@@ -113,7 +113,7 @@ def pictures(runs: list[Run], target: Path) -> None:
         own = name if names.count(name) == 1 else f"{place}-{name}"
         into = target if len(runs) == 1 else target / own
         try:
-            into.mkdir(parents=True, exist_ok=True)
+            make_folder(into)
         except OSError as error:
             raise Refused(4, reason(into, error)) from error
         for experiment in plot.drawable(run.cases):
