@@ -27,6 +27,11 @@ const AddExperiment by_warps{
     {.name = "b_warps", .question = "?", .dial = "warps_per_sm", .define = define_nothing}};
 const AddExperiment by_block{
     {.name = "c_block", .question = "?", .dial = "block_size", .define = define_nothing}};
+const AddExperiment by_share{{.name = "e_registers",
+                              .question = "?",
+                              .dial = "registers_per_thread",
+                              .scale = Scale::best,
+                              .define = define_nothing}};
 const AddExperiment by_waves{{.name = "d_waves", .question = "?", .dial = "waves", .define = define_nothing}};
 
 const Variant loads{
@@ -228,6 +233,64 @@ TEST(Findings, ALatencyHasNoBest) {
   std::vector<CaseResult> results;
   for (const int warps : {4, 8, 12, 16, 32, 64}) results.push_back(with_warps(latency, warps, 96.0 / warps));
   EXPECT_TRUE(highlights(results).empty());
+}
+
+/// A finding of the experiment as a whole, whether it is telling or not.
+std::string first_words(const std::vector<CaseResult>& results, Kind kind) {
+  for (const findings::ExperimentFindings& said : all_findings(results))
+    for (const findings::Finding& finding : said.findings)
+      if (finding.kind == kind) return finding.words;
+  return "";
+}
+
+CaseResult share(const Variant& variant, int registers, double throughput) {
+  CaseResult r = with_registers(variant, registers, registers > 128 ? 8 : 32, throughput);
+  r.planned.spec.experiment = "e_registers";
+  r.planned.id = r.planned.spec.id() + std::to_string(registers);
+  return r;
+}
+
+TEST(Findings, LossesAreOfOneValueOfTheDial) {
+  std::vector<CaseResult> results;
+  for (const int registers : {24, 32, 64, 128, 129, 192, 255}) {
+    results.push_back(share(loads, registers, registers > 128 ? 14 + registers / 1000.0 : 100));
+    results.push_back(share(chain, registers, registers > 128 ? 50 : 100));
+    if (registers <= 128) results.push_back(share(latency, registers, 98 + registers % 3));
+  }
+  EXPECT_EQ(first_words(results, Kind::loss),
+            "reads lose 86 % by 129 registers (12.5 % occupancy), `chain` 50 %")
+      << "not by 255, where no more is lost, and not what a line that ends before loses";
+}
+
+TEST(Findings, ARangeIsWholeAndBeginsWhereTheLineIsNearItsBest) {
+  const auto range_of = [](const std::vector<double>& rates) {
+    std::vector<CaseResult> results;
+    int registers = 16;
+    for (const double rate : rates) results.push_back(with_registers(loads, registers += 8, 32, rate));
+    return first_words(results, Kind::range);
+  };
+  EXPECT_EQ(range_of({100, 95, 92, 50, 40}), "reads lose at most 10 % up to 40 registers, and 60 % with 56");
+  EXPECT_EQ(range_of({70, 95, 100, 50, 40}),
+            "reads lose at most 10 % with 32 to 40 registers, and 60 % with 56");
+  EXPECT_EQ(range_of({95, 70, 100, 50, 40}), "reads lose at most 10 % with 40 registers, and 60 % with 56");
+  EXPECT_EQ(range_of({100, 80, 70, 50, 40}), "") << "it falls from its first value on";
+}
+
+TEST(Findings, WhatAnotherDialIsWorthSaysWhatIsHeld) {
+  static const Variant one{.family = "g", .name = "one", .form = "read", .dials = {.ilp = 1}};
+  static const Variant four{.family = "g", .name = "four", .form = "read", .dials = {.ilp = 4}};
+  std::vector<CaseResult> results;
+  for (const int warps : {8, 16, 32, 48, 64})
+    for (const int block : {128, 256})
+      for (const Variant* variant : {&one, &four}) {
+        CaseResult r = with_warps(*variant, warps, variant == &one ? 20 : block == 128 ? 30 : 60);
+        r.planned.spec.block_size = block;
+        r.planned.id = r.planned.spec.id();
+        results.push_back(r);
+      }
+  EXPECT_EQ(first_words(results, Kind::other_dial),
+            "ILP 4 instead of 1 gives 3.00 x the rate with 8 warps per SM, 3.00 x with 64 (reads, blocks of "
+            "256)");
 }
 
 TEST(Findings, SpillingThatPaysAndSpillingThatCosts) {

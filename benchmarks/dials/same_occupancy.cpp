@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: does it matter which resource limits occupancy?
-// Expected: Hardly. But ballast reduces the L1. So each route runs with a small L1 (carve-out 100 %) and a
-//   large one (50 %), which separates the effect of L1 size from that of warps. We know no published
-//   comparison.
+// Expected: Hardly. But ballast, shared memory that a block requests and leaves unused, reduces the L1. So
+//   each route runs with a small L1 (carve-out 100 %) and a large one (50 %), which separates the effect of
+//   L1 size from that of warps. We know of no published comparison.
 // Found: H200: with a large L1, ballast and block size agree within 1 %. Variants limited by registers are
 //   up to 26 % slower in the L1-bound loop with the same instructions in another order: a difference of
 //   code, not of occupancy.

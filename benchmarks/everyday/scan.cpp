@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: barriers, shuffles or elements per thread: how many warps does a prefix sum need? PMPP, 4th
 //   ed., ch. 11.
-// Expected: Kogge-Stone with a barrier per step gains from all_warps warp up to the last. Shuffles reach DRAM
+// Expected: Kogge-Stone with a barrier per step gains with each warp up to the last. Shuffles reach DRAM
 //   bandwidth with fewer warps, several elements per thread with the fewest. One resident block of 1,024
 //   stalls as a whole; two overlap.
 #include "benchmarks/framework/sweep.hpp"

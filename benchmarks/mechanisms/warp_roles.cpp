@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question: how many registers should the consumer warps get of a producer's? PTX ISA, 'setmaxnreg'.
+// Question: how many registers should producer warps leave to the consumers? PTX ISA, 'setmaxnreg'.
 // Expected: Every split gives the same throughput while no warp spills: the producer needs few registers,
 //   and more than the consumers need is worth nothing. Where the consumers' values no longer fit, throughput
 //   falls with each value that spills, since each iteration stores and loads it.
@@ -11,7 +11,7 @@ namespace occbench {
 
 const AddExperiment warp_roles{{
     .name = "warp_roles",
-    .question = "How many registers should the consumer warps get of a producer's?",
+    .question = "How many registers should producer warps leave to the consumers?",
     .dial = "register_cap",
     .words = {{"wgmma-roles", "warp-specialised wgmma products with 64 further values"}},
     .define =

@@ -219,6 +219,7 @@ class Analyst {
   [[nodiscard]] std::string in_contrast(const Line& line, const Line& other, const Group& group) const;
   [[nodiscard]] const Line* poorest(const Group& group, double level, double enough) const;
   [[nodiscard]] Clauses fastest() const;
+  [[nodiscard]] std::size_t begin_of_worst(const Line& line) const;
   [[nodiscard]] Clauses losses() const;
   [[nodiscard]] Clauses ranges() const;
   [[nodiscard]] Clauses cliffs() const;
@@ -231,6 +232,8 @@ class Analyst {
     std::size_t row;
   };
   [[nodiscard]] std::optional<Effect> effect_of(const Places& places, const std::string& column) const;
+  [[nodiscard]] std::string held_alike(const Effect& effect, const std::string& column,
+                                       const std::vector<std::string>& names, bool says_whose) const;
   [[nodiscard]] Clauses register_caps() const;
   [[nodiscard]] Clauses baselines() const;
   [[nodiscard]] Clauses latencies() const;

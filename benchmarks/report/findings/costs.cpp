@@ -4,39 +4,61 @@
 
 namespace occbench::findings {
 
-/// What the worst value of the dial costs of each line's best: of the line that loses most, and of that that
-/// loses least.
+/// The row of a line that is next to its best and as low as its worst, within least_loss.
+std::size_t Analyst::begin_of_worst(const Line& line) const {
+  const std::size_t best = fastest_of(line.places);
+  const std::size_t worst = slowest_of(line.places);
+  const double level = (1 + least_loss) * rows_.rate(worst);
+  std::size_t found = worst;
+  for (const std::size_t p : line.places) {
+    const bool is_on_its_side = (dial(p) > dial(best)) == (dial(worst) > dial(best));
+    if (is_on_its_side && rows_.rate(p) <= level &&
+        std::abs(dial(p) - dial(best)) < std::abs(dial(found) - dial(best)))
+      found = p;
+  }
+  return found;
+}
+
+/// What a value of the dial costs of a line's best: of the line that loses most, and of that that loses least
+/// at the same value, with as many warps if there is one.
 Clauses Analyst::losses() const {
-  std::vector<std::pair<double, const Line*>> kept;
-  for (const Line& line : curves_) kept.emplace_back(rows_.rate(slowest_of(line.places)) / top(line), &line);
-  if (kept.empty()) return {};
-  std::ranges::stable_sort(kept, {}, &std::pair<double, const Line*>::first);
+  if (curves_.empty()) return {};
+  const auto share_of = [&](std::size_t row, const Line& line) { return rows_.rate(row) / top(line); };
+  const Line& line = *std::ranges::min_element(
+      curves_, {}, [&](const Line& each) { return share_of(slowest_of(each.places), each); });
   const auto said = [&](double share) {
     return share > 1 - case_precision ? text("less than %.1f %%", 100 * case_precision)
                                       : text("%.0f %%", 100 * (1 - share));
   };
-  const auto& [share, line] = kept.front();
-  const std::size_t low = slowest_of(line->places);
-  const std::string what = name(*line);
+  const std::size_t low = begin_of_worst(line);
+  const double share = share_of(low, line);
+  const std::string what = name(line);
   std::string words = what + " " + verb(what, "lose") + " " + said(share);
   if (share <= 1 - case_precision)
-    words += std::string(dial(low) > dial(fastest_of(line->places)) ? " by " : " with ") + at(dial(low)) +
+    words += std::string(dial(low) > dial(fastest_of(line.places)) ? " by " : " with ") + at(dial(low)) +
              (it_.dial == "occupancy_theoretical"
                   ? ""
                   : " (" + value_of(it_.name, "occupancy_theoretical", occupancy(low)) + ")");
   else
     words += " along the dial";
-  std::string least;
-  if (kept.size() > 1) {
-    std::string other = name(*kept.back().second);
-    if (subject_of(*kept.back().second) != subject_of(*line)) other = subject_of(*kept.back().second);
-    least = ", " + other + " " + said(kept.back().first);
-  }
-  const Line* other = kept.size() > 1 ? kept.back().second : nullptr;
-  return {{.kind = Kind::loss, .words = words + least, .cases = cases_of({line, other})}};
+  const Line* other = nullptr;
+  std::pair<bool, double> best;  // has as many warps, share
+  for (const Line& each : curves_)
+    for (const std::size_t p : each.places) {
+      if (&each == &line || dial(p) != dial(low)) continue;
+      const std::pair its{rows_.cell(p, "warps_per_sm") == rows_.cell(low, "warps_per_sm"),
+                          share_of(p, each)};
+      if (other != nullptr && its <= best) continue;
+      best = its;
+      other = &each;
+    }
+  if (other != nullptr)
+    words += ", " + (subject_of(*other) == subject_of(line) ? name(*other) : subject_of(*other)) + " " +
+             said(best.second);
+  return {{.kind = Kind::loss, .words = words, .cases = cases_of({&line, other})}};
 }
 
-/// Of lines that fall along the dial: how far the one that falls most keeps near_best of its best.
+/// Of lines that fall along the dial: from where to where the one that falls most keeps near_best.
 Clauses Analyst::ranges() const {
   Clauses found;
   if (it_.is_over_residency()) return found;
@@ -44,16 +66,24 @@ Clauses Analyst::ranges() const {
     const auto share_of = [&](const Line* line) { return last(*line) / top(*line); };
     const Line& line = **std::ranges::min_element(group, {}, share_of);
     const double share = share_of(&line);
-    if (share >= near_best) continue;
+    if (share >= near_best - case_precision) continue;
+    const auto is_near = [&](std::size_t p) { return rows_.rate(p) >= near_best * top(line); };
+    const auto best = std::ranges::find(line.places, fastest_of(line.places));
+    const auto end = std::find_if_not(best, line.places.end(), is_near);
+    auto begin = best;
+    while (begin != line.places.begin() && is_near(begin[-1])) --begin;
+    if (end == line.places.begin() + 1) continue;  // it falls from its first value on
+    const double near = dial(end[-1]);
+    const std::string where = begin == line.places.begin() ? "up to " + at(near)
+                              : begin == end - 1           ? "with " + at(near)
+                                                 : "with " + span_of(it_.name, it_.dial, dial(*begin), near);
     const std::string what = name(line);
-    const double near = where_at_least(line, near_best * top(line)).second;
-    found.push_back({.kind = Kind::range,
-                     .words = what + " " + verb(what, "lose") +
-                              text(" at most %.0f %% up to ", 100 - 100 * near_best) + at(near) +
-                              text(", and %.0f %% with ", 100 * (1 - share)) +
-                              amount_at(dial(line.places.back())),
-                     .effect = -std::log(share),
-                     .cases = cases_of({&line})});
+    found.push_back(
+        {.kind = Kind::range,
+         .words = what + " " + verb(what, "lose") + text(" at most %.0f %% ", 100 - 100 * near_best) + where +
+                  text(", and %.0f %% with ", 100 * (1 - share)) + amount_at(dial(line.places.back())),
+         .effect = -std::log(share),
+         .cases = cases_of({&line})});
   }
   return found;
 }

@@ -8,6 +8,31 @@ namespace {
 constexpr double least_of_other_dial = 0.02;
 }  // namespace
 
+/// " (reads, blocks of 128, no register cap)": what all rows of an effect of `column` have alike. As much as
+/// the sentence has room for: the cap is the first to go, then the subject.
+std::string Analyst::held_alike(const Effect& effect, const std::string& column,
+                                const std::vector<std::string>& names, bool says_whose) const {
+  std::vector<std::string> held;
+  if (says_whose) held.push_back(subject(rows_, effect.row));
+  for (const std::string& other : names) {
+    const Cell cell = rows_.cell(effect.row, other);
+    if (other == column || cell.is_empty || !cell.text.empty()) continue;
+    if (const std::string words = value_of(it_.name, other, cell); !words.empty()) held.push_back(words);
+  }
+  const bool has_caps = it_.is_over_residency() && std::ranges::any_of(places_, [&](std::size_t p) {
+                          return rows_.text(p, "family") == rows_.text(effect.row, "family") &&
+                                 rows_.text(p, "register_route") != "free";
+                        });
+  if (has_caps) held.emplace_back("no register cap");
+  for (bool is_cut = false; !held.empty(); is_cut = true) {
+    std::string words;
+    for (const std::string& each : held) words += (words.empty() ? " (" : ", ") + each;
+    if (within({effect.words, words + ")"}) != effect.words) return words + ")";
+    held.erase(is_cut || !has_caps ? held.begin() : held.end() - 1);
+  }
+  return "";
+}
+
 /// What the largest value of each other dial is worth against the smallest, all else being equal. Forms that
 /// have a baseline are held against that alone, and caps on registers against none.
 Clauses Analyst::other_dials() const {
@@ -42,7 +67,7 @@ Clauses Analyst::other_dials() const {
     const Effect& most = *std::ranges::max_element(effects, {}, &Effect::size);
     const bool says_whose = effects.size() > 1 && column != "form";
     found.push_back({.kind = Kind::other_dial,
-                     .words = most.words + (says_whose ? " (" + subject(rows_, most.row) + ")" : ""),
+                     .words = most.words + held_alike(most, column, names, says_whose),
                      .effect = most.size,
                      .cases = {rows_.text(most.row, "case_id")}});
   }
