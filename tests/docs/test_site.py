@@ -216,6 +216,7 @@ def test_a_long_name_in_a_table_may_be_broken() -> None:
     table = f"<table><tr><td><code>{name}</code></td><td><code>short.name</code></td></tr></table>"
     made = hook.on_page_content(f"<code>{name}</code>{table}")
     assert made.startswith(f"<code>{name}</code>") and "<code>short.name</code>" in made
+    assert hook.on_page_content("<table><tr><td><code>a \\| b</code></td></tr></table>").count("a | b") == 1
     assert '<code class="long">registers.<wbr>register_<wbr>pressure.<wbr>load-<wbr>live19</code>' in made
 
 

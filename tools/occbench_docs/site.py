@@ -83,7 +83,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
 
 
 def on_page_content(html: str, **_: Any) -> str:  # noqa: ANN401
-    """A number and its unit stay on one line; a long name may end one between its parts."""
+    """A number and its unit stay on one line; a long name may end one between its parts. In a table's code a
+    bar loses its backslash, which keeps it from ending the cell."""
     parts = CODE.split(html)
     parts[::2] = [
         LONG_WORD.sub(
@@ -92,7 +93,7 @@ def on_page_content(html: str, **_: Any) -> str:  # noqa: ANN401
         for part in parts[::2]
     ]
     # Elsewhere code keeps to its line.
-    return TABLE.sub(lambda table: LONG_CODE.sub(broken, table[0]), "".join(parts))
+    return TABLE.sub(lambda table: LONG_CODE.sub(broken, table[0].replace("\\|", "|")), "".join(parts))
 
 
 def broken(code: re.Match[str]) -> str:
