@@ -159,6 +159,8 @@ def price_lines(one: Price) -> Iterator[str]:
         yield f"{len(group.registers):6}  {place_of(group.chain)}{remark}"
         if text := source_text(group.chain):
             yield " " * 8 + text
+    if rest := sum(len(group.registers) for group, _ in groups[MOST_PLACES:]):
+        yield f"{rest:6}  at other lines"
     if not groups:
         yield "        no source lines: build it with nvcc's -lineinfo"
 
