@@ -21,6 +21,7 @@ SPDX = re.compile(r"^<!-- SPDX.*-->\n", re.MULTILINE)
 CODE = re.compile(r"(<pre.*?</pre>|<code.*?</code>|<[^>]+>)", re.DOTALL)
 LONG = 30  # letters of a name without a space, from which a table gives it several lines
 TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+LONG_CELL = re.compile(r"<td>((?:(?!</td>).){100,})</td>", re.DOTALL)  # which takes a phone's width
 LONG_CODE = re.compile(rf"<code>([^<\s]{{{LONG},}})</code>")
 LONG_WORD = re.compile(rf"[A-Za-z]{{{LONG},}}")
 OUTSIDE = re.compile(r"\[([^]]+)\]\(\.\./(?:\.\./)?((?!images/)[\w./-]+)\)")
@@ -93,7 +94,8 @@ def on_page_content(html: str, **_: Any) -> str:  # noqa: ANN401
         for part in parts[::2]
     ]
     # Elsewhere code keeps to its line.
-    return TABLE.sub(lambda table: LONG_CODE.sub(broken, table[0].replace("\\|", "|")), "".join(parts))
+    html = LONG_CELL.sub(r'<td class="long">\1</td>', "".join(parts))
+    return TABLE.sub(lambda table: LONG_CODE.sub(broken, table[0].replace("\\|", "|")), html)
 
 
 def broken(code: re.Match[str]) -> str:
