@@ -14,7 +14,8 @@ const AddExperiment convolution{{
     .words = {{"radius1", "3 x 3 filters"},
               {"radius2", "5 x 5 filters"},
               {"radius3", "7 x 7 filters"},
-              {"ilp", "{} outputs per thread"}},
+              {"ilp", "{} outputs per thread"},
+              {"tile_width", ""}},
     .define =
         [](Sweep& sweep) {
           std::vector<int> warps{8, 16, 32, 64};

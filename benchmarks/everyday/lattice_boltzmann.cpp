@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: registers or warps: what does a lattice-Boltzmann step need, which streams 9 or 19 arrays and
 //   keeps each value in a register? Toelke and Krafczyk 2008; Wellein et al. 2006; Lehmann et al. 2022.
-// Expected: DRAM bandwidth with few_warps warps, since all loads of a site are in flight at once. 19 arrays
+// Expected: DRAM bandwidth with few warps, since all loads of a site are in flight at once. 19 arrays
 //   need fewer warps than 9, and several sites per thread fewer still. A cap that spills adds unneeded warps
 //   and extra traffic.
 #include "benchmarks/framework/sweep.hpp"

@@ -243,7 +243,9 @@ def cut_log(dice: random.Random, cwd: Path, occbench: Path) -> list[Fault]:
     # A line of registers that is cut between two of its items looks whole.
     may_look_whole = "Used " in text[text.rfind("\n") :]
     last = text[text.rfind("\n") + 1 :]
-    is_short = begun > ended or not begun or (last and "ptxas info    : Compiling".startswith(last))
+    is_short = (
+        begun > ended or not begun or (last and "ptxas info    : Compiling entry function '".startswith(last))
+    )
     right = REFUSED if is_short else REFUSED | {0} if may_look_whole else frozenset({0})
     label = f"calc of a log that ends with {text[-40:]!r}"
     found = faults(done, label, right, one_line=True)

@@ -210,6 +210,7 @@ class Analyst {
     bool is_same_for_all = true;
   };
   [[nodiscard]] Reach reach(const Group& group) const;
+  [[nodiscard]] bool is_sooner_capped(const Reach& it) const;
   [[nodiscard]] std::string unless_capped(const Reach& it) const;
   [[nodiscard]] std::string contrast_of(const Reach& it, const Group& group) const;
   [[nodiscard]] Finding enough_of(const Reach& it, const Group& group) const;
@@ -234,6 +235,7 @@ class Analyst {
   [[nodiscard]] std::optional<Effect> effect_of(const Places& places, const std::string& column) const;
   [[nodiscard]] std::string held_alike(const Effect& effect, const std::string& column,
                                        const std::vector<std::string>& names, bool says_whose) const;
+  [[nodiscard]] std::string in_blocks(std::size_t row, std::size_t other) const;
   [[nodiscard]] Clauses register_caps() const;
   [[nodiscard]] Clauses baselines() const;
   [[nodiscard]] Clauses latencies() const;

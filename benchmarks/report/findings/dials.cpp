@@ -114,6 +114,12 @@ std::optional<Analyst::Effect> Analyst::effect_of(const Places& places, const st
   return Effect{size, words, row};
 }
 
+/// " in blocks of 128", where the other row has blocks of another size.
+std::string Analyst::in_blocks(std::size_t row, std::size_t other) const {
+  if (rows_.cell(row, "block_size") == rows_.cell(other, "block_size")) return "";
+  return " in blocks of " + amount("block_size", rows_.number(row, "block_size"));
+}
+
 /// What caps on registers make of the compiler's own choice: the best of each curve, and the costliest.
 Clauses Analyst::register_caps() const {
   std::vector<std::string> key{"family", "curve", "throughput_unit"};
@@ -141,17 +147,18 @@ Clauses Analyst::register_caps() const {
       const bool is_sure = ratio > 1 ? is_beyond_noise(best, usual) : is_beyond_noise(usual, best);
       made[{cells[0].text, cells[1].text}].push_back(
           {.ratio = ratio,
-           .finding = {.kind = Kind::register_cap,
-                       .words = what + " " + loss_or_gain(ratio, 1, is_plural(what)) + " at best with " +
-                                text("%.0f registers instead of the compiler's %.0f",
-                                     rows_.number(best, "registers_per_thread"),
-                                     rows_.number(usual, "registers_per_thread")) +
-                                (spilled > 0 ? text(" (%.0f B spilled)", spilled) : ""),
-                       .effect = std::abs(std::log(ratio)),
-                       .score = !is_sure || std::abs(1 - ratio) < least_loss ? 0
-                                : ratio > 1                                  ? std::min(1.0, ratio - 1)
-                                                                             : 0.7 * (1 - ratio),
-                       .cases = {rows_.text(best, "case_id"), rows_.text(usual, "case_id")}}});
+           .finding = {
+               .kind = Kind::register_cap,
+               .words = what + " " + loss_or_gain(ratio, 1, is_plural(what)) + " at best with " +
+                        text("%.0f registers", rows_.number(best, "registers_per_thread")) +
+                        in_blocks(best, usual) +
+                        text(" instead of the compiler's %.0f", rows_.number(usual, "registers_per_thread")) +
+                        in_blocks(usual, best) + (spilled > 0 ? text(" (%.0f B spilled)", spilled) : ""),
+               .effect = std::abs(std::log(ratio)),
+               .score = !is_sure || std::abs(1 - ratio) < least_loss ? 0
+                        : ratio > 1                                  ? std::min(1.0, ratio - 1)
+                                                                     : 0.7 * (1 - ratio),
+               .cases = {rows_.text(best, "case_id"), rows_.text(usual, "case_id")}}});
     }
   }
   std::vector<Capped> best;

@@ -105,6 +105,14 @@ Analyst::Reach Analyst::reach(const Group& group) const {
   return it;
 }
 
+/// Whether a line with capped registers comes near the best with less of the dial than any of the group.
+bool Analyst::is_sooner_capped(const Reach& it) const {
+  return is_free(*it.first) && std::ranges::any_of(curves_, [&](const Line& line) {
+           return !is_free(line) && is_comparable(line, *it.first) &&
+                  where_at_least(line, it.level).first < it.few;
+         });
+}
+
 /// " at the compiler's 32 registers": where a cap on the registers of this kernel makes it need fewer warps.
 std::string Analyst::unless_capped(const Reach& it) const {
   const std::size_t row = it.latest->places.front();
@@ -142,6 +150,7 @@ Finding Analyst::enough_of(const Reach& it, const Group& group) const {
   std::string words = what + " " + verb(what, "reach") + text(" %.0f %% of ", 100 * near_best) +
                       speed(top(*it.peak), rows_.unit(it.peak->places.front())) + " " +
                       where_and_how(it.few, how);
+  if (is_sooner_capped(it)) words = within({words, " without a register cap"});
   if (!contrast.empty()) words = within({words, contrast, it.low != nullptr ? "" : unless_capped(it)});
   // Little is found where the best is far from what the hardware can do, or where most warps are needed.
   const std::size_t best = fastest_of(it.peak->places);

@@ -42,8 +42,10 @@ struct Energy {
     std::size_t frugal = *std::ranges::max_element(line, {}, [&](std::size_t p) { return per_joule(p); });
     const double saved = 1 - per_joule(fast) / per_joule(frugal);
     const bool is_fastest = saved < worth_saying;
+    const std::string nearly =
+        is_fastest && saved >= case_precision ? text(", within %.1f %%,", 100 * saved) : "";
     if (is_fastest) frugal = fast;
-    const std::string words = v.what(fast) + " take least energy with " +
+    const std::string words = v.what(fast) + " use least energy" + nearly + " with " +
                               value_of("energy", "warps_per_sm", v.number(frugal, "warps_per_sm")) +
                               (is_fastest ? ", where they are fastest as well"
                                           : text(", %.1f %% less than with %g, where they are fastest",

@@ -84,7 +84,8 @@ Sentences intensity(const View& v) {
   const double full = ends_of(line, [&](std::size_t p) {
                         return v.number(p, "warps_per_sm") / v.number(p, "occupancy_theoretical");
                       }).second;
-  const double flat = reached(v, line, "warps_per_sm", rate, 0.95 * rate(v.most(line)));
+  constexpr double level = 0.945;  // which is said as 95 %
+  const double flat = reached(v, line, "warps_per_sm", rate, level * rate(v.most(line)));
   clauses.push_back(
       text("with %g FMAs per load %.0f warps (%.0f %% occupancy) reach 95 %% of the best, %s the course "
            "says (25-50 %%)",
