@@ -180,7 +180,7 @@ def test_a_device_that_waits_is_not_measured(run: Path) -> None:
     words = said(rows, "energy")
     chains = "FMA chains reach 65.9 TFLOP/s in single launches"
     assert f"{chains}, 65.9 TFLOP/s back to back at 262 W" in words
-    assert "FMA chains take least energy with 4 warps per SM" in words
+    assert "FMA chains use least energy with 4 warps per SM" in words
     full = rows["occupancy_theoretical"] == 1
     thirsty = rows.assign(**{c: rows[c].mask(full, 10 * rows[c]) for c in ("power_w", "energy_per_launch_j")})
     assert "% less than with 64, where they are fastest." in said(thirsty, "energy")

@@ -117,8 +117,8 @@ def figures(rows: list[dict[str, object]]) -> dict[str, str]:
     held = sum(row["low"] <= row["measured"] <= row["high"] for row in said)
     refused = {row["base"] for row in rows if "error" not in row}
     return {
-        "changes": f"{len(rows)} of {len({row['base'] for row in rows})} kernels",
-        "refused": f"{len(rows) - len(said)} of {len(refused)} kernels",
+        "changes": f"{len(rows)} ({len({row['base'] for row in rows})} kernels)",
+        "refused": f"{len(rows) - len(said)} ({len(refused)} kernels)",
         f"sign right, over {100 * SMALL:g} %": percent(right, len(moved)),
         "median error": f"{100 * statistics.median(errors):.1f} %",
         "mean": f"{100 * statistics.mean(errors):.1f} %",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a kernel takes least energy.
+// Where a kernel uses least energy.
 #include "benchmarks/report/curves.hpp"
 #include "benchmarks/report/findings/own/view.hpp"
 #include "benchmarks/report/format.hpp"
@@ -36,7 +36,7 @@ struct Energy {
     return busy(p) < 0.9 && v.number(p, "power_w") < 0.7 * power_limit_w();
   }
 
-  /// Where a kernel takes least energy, with the share that it saves of the fastest's.
+  /// Where a kernel uses least energy, with the share that it saves of the fastest's.
   [[nodiscard]] std::pair<double, OwnClause> least(const Places& line, std::size_t fast) const {
     constexpr double worth_saying = 0.05;  // so much a launch's energy moved in three runs on one H100
     std::size_t frugal = *std::ranges::max_element(line, {}, [&](std::size_t p) { return per_joule(p); });
