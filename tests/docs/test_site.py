@@ -182,14 +182,38 @@ def test_the_meaning_of_a_row_is_in_sight(site: Path, browser: Any) -> None:  # 
     assert wide == []
 
 
+def test_a_page_follows_the_system_and_says_its_language(site: Path, browser: Any) -> None:  # noqa: ANN401
+    opened(browser, site / "zh" / "occupancy.html", WIDE)
+    assert browser.execute_script("return document.documentElement.lang") == "zh"
+    wish = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", wish)
+    for _ in range(50):
+        if (scheme := browser.execute_script("return document.body.dataset.mdColorScheme")) == "slate":
+            break
+        time.sleep(0.1)
+    assert scheme == "slate"
+
+
+def test_commands_are_copied_without_prompts_and_output(site: Path, browser: Any) -> None:  # noqa: ANN401
+    opened(browser, site / "inspect.html", WIDE)
+    copied = browser.execute_script(
+        "const code = [...document.querySelectorAll('.highlight code')]"
+        ".find((e) => e.querySelector('.gp') && e.querySelector('.go'));"
+        "code.setAttribute('data-md-copying', ''); return [code.textContent, code.innerText]"
+    )
+    assert copied[0].startswith("$ occbench ") and len(copied[0].splitlines()) > 3
+    assert copied[1].startswith("occbench ") and len(copied[1].split("\n\n")[0].splitlines()) == 1
+
+
 @pytest.mark.parametrize("wish", ["dark", "light"], ids=["by the screen", "by the button"])
 def test_a_picture_is_dark_on_a_dark_page(site: Path, browser: Any, wish: str) -> None:  # noqa: ANN401
     """Up to its edges and for every screen setting; samples the middle of each side."""
     opened(browser, site / "experiments" / "registers.html", WIDE, wish)
     if wish == "light":
-        browser.execute_script(
-            "document.querySelector('[data-md-component=palette] label:not([hidden])').click()"
-        )
+        for _ in range(2):  # as the system, light, dark
+            browser.execute_script(
+                "document.querySelector('[data-md-component=palette] label:not([hidden])').click()"
+            )
     assert browser.execute_script("return document.body.dataset.mdColorScheme") == "slate"
     picture = browser.find_element("css selector", ".md-content img")
     time.sleep(0.3)  # the colours fade in

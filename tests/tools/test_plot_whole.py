@@ -11,10 +11,20 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
 
 import made_up
-from occbench_tools import plot
+import pandas as pd
+from occbench_tools import layout, plot
 from occbench_tools.analysis import read_folder
+from occbench_tools.explain.phrases import at
 from occbench_tools.plot.occupancy import PARTS
-from occbench_tools.plot.theme import COLOURS, DARK, INK, PAPER, SHADES, distinct_colours
+from occbench_tools.plot.theme import (
+    COLOURS,
+    DARK,
+    INK,
+    PAPER,
+    SHADES,
+    distinct_colours,
+    letters,
+)
 from test_plot import ENV, source_of, title_of
 
 
@@ -106,9 +116,36 @@ def test_colours_of_several_panels() -> None:
     assert all(len({found[size] for size in panel}) == len(panel) for panel in sizes)
 
 
-def test_panels_of_several_kernels_name_them() -> None:
+def test_panels_and_lines_have_the_names_of_the_findings() -> None:
     cases, env = read_folder(made_up.newest_run("nvidia-h200"))
-    figure = plot.draw("sm_share", cases[cases["experiment"] == "sm_share"], env)
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
-    for kernel in ("cache_reuse", "fma_chain", "stream", "tensor_core"):
-        assert sum(kernel in title for title in titles) == 1, titles
+
+    def drawn(experiment: str) -> tuple[list[str], set[str]]:
+        figure = plot.draw(experiment, cases[cases["experiment"] == experiment], env)
+        labels = {line.get_label() for axes in figure.axes for line in axes.lines}
+        return [axes.get_title(loc="left") for axes in figure.axes], labels
+
+    titles, _ = drawn("sm_share")
+    kernels = ("Wgmma products", "FMA chains", "DRAM reads", "L2 reads")
+    assert [title.split(":")[0] for title in titles] == list(kernels)
+    titles, labels = drawn("convolution")
+    assert "4 outputs per thread" in titles and "1 output per thread" in titles
+    assert {"3 x 3 filters, blocks of 128", "3 x 3 filters"} <= labels
+    assert not any("radius" in label for label in labels)
+    titles, labels = drawn("energy")
+    assert {"FMA chains", "reads"} <= labels
+
+
+def test_words_of_a_file_are_no_format() -> None:
+    """Those of findings.json may be anybody's."""
+    words = {"ilp": "{0.__class__} {} $x$", "bare": "{x}"}
+    assert at("ilp", 4, words["ilp"]) == "{0.__class__} 4 $x$"
+    assert layout.value_of("form", "bare", words) == "{x}"
+    rows = pd.DataFrame(dict(curve=["a", "b", "c"], form=["bare", None, "x"], family=["f"] * 3))
+    assert layout.with_subjects(rows, words)["subject"].tolist()[:1] == ["{x}"]
+
+
+@pytest.mark.parametrize("colour", [*COLOURS, *SHADES])
+def test_a_name_has_the_contrast_of_small_letters(colour: str) -> None:
+    """WCAG 2.2, 1.4.3: 4.5 to 1."""
+    assert contrast(letters(colour), PAPER) >= 4.5
+    assert contrast(DARK[letters(colour)], DARK[PAPER]) >= 4.5

@@ -55,7 +55,7 @@ def commands() -> str:
     """A section for each command."""
     everyday = [word for word in tools() if word not in (*DEVELOPERS, *KERNELS)]
     sections = {
-        "Commands of the program\n\nThey are built in and need no Python.": [
+        "Commands of the program\n\nThey are built in. Only `inspect --lines` and `--price` call Python.": [
             (word, f"occbench {word}") for word in built_in()
         ],
         f"Commands on your own kernels\n\n{PYTHON}": [

@@ -83,6 +83,12 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
     return OUTSIDE.sub(name, markdown)
 
 
+def on_post_page(output: str, page: Any, **_: Any) -> str:  # noqa: ANN401
+    """Names the language of a translated page, for screen readers and hyphens."""
+    language = page.file.src_uri.partition("/")[0]
+    return output.replace('<html lang="en"', f'<html lang="{language}"', 1) if language == "zh" else output
+
+
 def on_page_content(html: str, **_: Any) -> str:  # noqa: ANN401
     """A number and its unit stay on one line; a long name may end one between its parts. In a table's code a
     bar loses its backslash, which keeps it from ending the cell."""

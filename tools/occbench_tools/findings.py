@@ -2,7 +2,9 @@
 """findings.json: what the program found in a run, by experiment. Needs no data frames."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from occbench_tools.command import Refused, occbench
@@ -18,13 +20,15 @@ class Sentences(NamedTuple):
 
     The size is the logarithm of a ratio; 0 where no effect has one, and less where there are too few points
     to tell. `own`: those that only this experiment has to say. `cases`: case_id of a row of each line that
-    the first sentence names, as far as the program says so.
+    the first sentence names, as far as the program says so. `words`: how they name curves, forms, families
+    and, with {}, a column's values.
     """
 
     sentences: list[str]
     effect: float = -1
     own: int = 0
     cases: tuple[str, ...] = ()
+    words: Mapping[str, str] = MappingProxyType({})
 
     @property
     def is_too_few(self) -> bool:
@@ -72,9 +76,13 @@ def of_experiment(name: str, entry: object) -> Sentences:
     cases = found[0].get("cases", []) if found else []
     if not isinstance(cases, list) or not all(isinstance(each, str) for each in cases):
         raise ValueError(f"findings.json: {name!s:.60}: cases is not a list of words")
+    words = entry.get("words", {})
+    if not isinstance(words, dict) or not all(isinstance(each, str) for each in words.values()):
+        raise ValueError(f"findings.json: {name!s:.60}: words is not an object of words")
     return Sentences(
         [printable(each["sentence"]) for each in found],
         effect,
         sum(each.get("kind") == "own" for each in found),
         tuple(cases),
+        {key: printable(each) for key, each in words.items()},
     )

@@ -5,8 +5,10 @@ For the picture and the report's chart alike; all is computed from the rows and 
 """
 
 import math
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,13 +69,14 @@ SCALES: dict[str, tuple[str, Callable[[pd.DataFrame], pd.Series]]] = {
     "cycles": ("SM cycles per loop iteration", cycles),
 }
 # In the order in which lines are split into panels and named; the curve's own name where no column differs.
-SPLIT_BY = ("words", "family", "form", "data_type", *ASKED, "curve")
+SPLIT_BY = ("words", "subject", "family", "form", "data_type", *ASKED, "curve")
 SHORT = {
-    "bank_conflict": "{} on a bank", "block_size": "blocks of {}", "bytes_per_access": "{}",
-    "family": "{}", "curve": "{}", "words": "{}",
-    "form": "{}", "register_cap": "cap {}",
-    "tile_width": "tile {}", "working_set_bytes": "{}",
+    "bank_conflict": "{} on a bank", "bytes_per_access": "{}", "register_cap": "register cap {}",
+    "working_set_bytes": "{}",
 }  # fmt: skip
+NAMED = ("words", "subject", "family", "form", "curve")  # whose values are names
+UNSAID = (("register_route", "free"), ("register_cap", 0))  # the compiler's choice
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass
@@ -90,7 +93,7 @@ class Panel:
     @property
     def column_alone(self) -> bool:
         """Whether the title says no more than what the lines differ by."""
-        return bool(self.by) and self.title == f"By {word(self.by)}"
+        return bool(self.by) and self.title.startswith("By ")
 
     def swept(self, dial: str) -> bool:
         """Whether a line of it has several values of the dial."""
@@ -111,11 +114,22 @@ def logarithmic(values: Iterable[float]) -> bool:
     return bool(ratios.std() / ratios.mean() < steps.std() / steps.mean())
 
 
+def with_subjects(rows: pd.DataFrame, own: Mapping[str, str]) -> pd.DataFrame:
+    """The rows with a column `subject`: the experiment's word for curve, form or family."""
+    subject = rows["curve"].map(own).astype(object)
+    for column in ("form", "family"):
+        if column in rows:
+            subject = subject.fillna(rows[column].map(own))
+    return rows.assign(subject=subject)
+
+
 def fixed(line: Line) -> dict[str, Any]:
-    """What all rows of a line share, by column: its name and the columns of ASKED."""
+    """What all rows of a line share, by column: its names and the columns of ASKED."""
     same: dict[str, Any] = {"family": line.family, "curve": line.curve}
     if " " in line.curve:  # what the experiment calls it, and no variant's name
         same["words"] = line.curve
+    if "subject" in line.table and (subject := line.first("subject")):
+        same["subject"] = subject
     for column in ASKED:
         if column in line.table and len(values := set(line.cells(column))) == 1:
             (same[column],) = values
@@ -126,7 +140,7 @@ def distinguishing(told: list[dict[str, Any]]) -> list[str]:
     """The fewest columns, in order, that distinguish these lines."""
     columns: list[str] = []
     groups = [list(range(len(told)))]
-    first = ("words", "family", "form")
+    first = ("words", "subject", "family", "form")
     parts = [column for each in told for column in each if column not in SPLIT_BY]
     for column in dict.fromkeys([*first, *parts, *SPLIT_BY]):
         parted: list[list[int]] = []
@@ -141,7 +155,9 @@ def distinguishing(told: list[dict[str, Any]]) -> list[str]:
     return columns
 
 
-def names(found: list[Line], told: list[dict[str, Any]]) -> tuple[list[str], list[float], str]:
+def names(
+    found: list[Line], told: list[dict[str, Any]], own: Mapping[str, str]
+) -> tuple[list[str], list[float], str]:
     """A unique name for each line; numbers and column, where they differ by one column alone."""
     columns = distinguishing(told)
     values = [each.get(columns[0]) for each in told] if len(columns) == 1 else []
@@ -149,33 +165,47 @@ def names(found: list[Line], told: list[dict[str, Any]]) -> tuple[list[str], lis
         return [amount(columns[0], v) for v in values], [float(v) for v in values], columns[0]
     if "curve" in columns:
         columns.remove("curve")
-        columns = ["curve", *(c for c in columns if c not in ("form", "family"))]
-    said = [", ".join(words_of(each, columns)) or line.curve for each, line in zip(told, found, strict=True)]
+        columns = ["curve", *(c for c in columns if c not in NAMED)]
+    said = [
+        ", ".join(words_of(each, columns, own)) or line.curve for each, line in zip(told, found, strict=True)
+    ]
     return [word if word not in said[:i] else f"{word} #{i + 1}" for i, word in enumerate(said)], [], ""
 
 
-def words_of(told: dict[str, Any], columns: Iterable[str]) -> list[str]:
-    """These columns' values of a line, worded; of a cap on registers its number alone."""
+def words_of(
+    told: dict[str, Any], columns: Iterable[str], own: Mapping[str, str] = NONE, whole: bool = False
+) -> list[str]:
+    """These columns' values of a line, in the experiment's `own` words; of a cap on registers its number.
+
+    whole: as in a title, which no line beside it explains.
+    """
     said = {}
     for column in columns:
         if column == "register_route" and told.get("register_cap") is not None:
             column = "register_cap"
         if column == "asked_resident_blocks" and "blocks_per_sm" not in columns:
             said["blocks_per_sm"] = told.get(column)
-        elif told.get(column) is not None and (column, told[column]) != ("register_route", "free"):
+        elif told.get(column) is not None and (column, told[column]) not in UNSAID:
             said[column] = told[column]
-    return [
-        SHORT[column].format(amount(column, value)) if column in SHORT else at(column, value)
-        for column, value in said.items()
-        if value is not None
-    ]
+    return [value_of(column, value, own, whole) for column, value in said.items() if value is not None]
 
 
-def panels(found: list[Line], it: dict[str, Any]) -> list[Panel]:
+def value_of(column: str, value: object, own: Mapping[str, str], whole: bool = False) -> str:
+    """One of them: '3 x 3 filters', '4 outputs per thread', 'equal trip counts', 'tile 16'"""
+    if column in NAMED:
+        return own.get(str(value), str(value))
+    if column == "bank_conflict" and value == 1:
+        return "no bank conflicts"
+    if value == 0 and (none := own.get(f"{column} 0")):
+        return none
+    return at(column, value, own.get(column) or ("" if whole else SHORT.get(column, "")))
+
+
+def panels(found: list[Line], it: dict[str, Any], own: Mapping[str, str] = NONE) -> list[Panel]:
     """Lines of one experiment's scaled rows, in at most PANELS panels of at most MOST. it: described().
 
     Where some are curves, those of one point are left out; so is a unit without a curve, unless kernels are
-    what is compared.
+    what is compared. `own`: the experiment's words, of its findings.
     """
     longest = max((len(line.places) for line in found), default=0)
     enough = CURVE_POINTS if longest >= CURVE_POINTS else 2
@@ -189,13 +219,13 @@ def panels(found: list[Line], it: dict[str, Any]) -> list[Panel]:
         long = [line for line in kind if len(line.places) >= enough]
         short = sorted((line for line in kind if len(line.places) < enough), key=lambda e: -len(e.places))
         if it["compares_kernels"] and it["scale"] != "best" and long:
-            made += split_lines(long, MOST, 0) + split_lines(short, DOTS, 0)
+            made += split_lines(long, MOST, 0, own) + split_lines(short, DOTS, 0, own)
         elif long:
             more = [line for line in short if len(line.places) > 1][: max(0, MOST - len(long))]
-            made += split_lines(long + more, MOST, len(short) - len(more))
+            made += split_lines(long + more, MOST, len(short) - len(more), own)
         elif not several:
-            made += split_lines(short, DOTS, 0)
-    name_kernels(made)
+            made += split_lines(short, DOTS, 0, own)
+    name_kernels(made, own)
     made.sort(key=lambda panel: -sum(len(line.places) for line in panel.lines))
     for extra in made[PANELS:]:
         made[PANELS - 1].hidden += len(extra.lines) + extra.hidden
@@ -206,20 +236,23 @@ def panels(found: list[Line], it: dict[str, Any]) -> list[Panel]:
     )
 
 
-def name_kernels(made: list[Panel]) -> None:
+def name_kernels(made: list[Panel], own: Mapping[str, str]) -> None:
     """Gives panels of several kernels, each with one, its name where their titles say none."""
     families = [{line.family for line in panel.lines} for panel in made]
     if any(len(family) != 1 for family in families) or len(set.union(set(), *families)) < 2:
         return
     for panel, (family,) in zip(made, families, strict=True):
-        (kernel,) = words_of({"family": family}, ["family"])
+        subjects = {fixed(line).get("subject", value_of("family", family, own)) for line in panel.lines}
+        if len(subjects) > 1:  # which name the lines
+            continue
+        kernel = capitalized(subjects.pop(), family)
         if not panel.title:
             panel.title = kernel
         elif panel.column_alone:
-            panel.title = f"{kernel}: by {word(panel.by)}"
+            panel.title = f"{kernel}: by {word(panel.by, own)}"
 
 
-def split_lines(found: list[Line], most: int, hidden: int) -> list[Panel]:
+def split_lines(found: list[Line], most: int, hidden: int, own: Mapping[str, str]) -> list[Panel]:
     """Lines of one unit in panels, split by the columns that make the fewest of them."""
     told = [fixed(line) for line in found]
     groups = [list(range(len(found)))]
@@ -238,7 +271,7 @@ def split_lines(found: list[Line], most: int, hidden: int) -> list[Panel]:
     lone = [group for group in groups if len(group) == 1]
     if 1 < len(lone) <= most:  # seen together
         groups = [group for group in groups if len(group) > 1] + [[group[0] for group in lone]]
-    made = [panel(found, told, group, most, len(groups) > 1) for group in groups]
+    made = [panel(found, told, group, most, len(groups) > 1, own) for group in groups]
     made[0].hidden += hidden
     return made
 
@@ -255,7 +288,14 @@ def splitting_column(told: list[dict[str, Any]], most: int) -> str:
     return min(scores, key=scores.__getitem__, default="")
 
 
-def panel(found: list[Line], told: list[dict[str, Any]], group: list[int], most: int, one_of: bool) -> Panel:
+def panel(
+    found: list[Line],
+    told: list[dict[str, Any]],
+    group: list[int],
+    most: int,
+    one_of: bool,
+    own: Mapping[str, str],
+) -> Panel:
     """One of them. Of too many lines, evenly chosen ones are shown, in the order of their best."""
     hidden = 0
     if len(group) > most:
@@ -263,25 +303,34 @@ def panel(found: list[Line], told: list[dict[str, Any]], group: list[int], most:
         kept = {round(place) for place in np.linspace(0, len(group) - 1, most)}
         hidden, group = len(group) - len(kept), [group[place] for place in sorted(kept)]
     shown, here = [found[i] for i in group], [told[i] for i in group]
-    said, numbers, column = names(shown, here)
+    said, numbers, column = names(shown, here, own)
     alike = [c for c in distinguishing(told) if len({each.get(c) for each in here}) == 1] if one_of else []
-    title = ", ".join(words_of(here[0], alike)) or (shown[0].curve if len(shown) == 1 else "")
+    if all("subject" in each for each in here):  # which names them as well
+        alike = [c for c in alike if c not in ("family", "form")]
+    title = ", ".join(words_of(here[0], alike, own, whole=True))
+    if not title and len(shown) == 1:
+        title = here[0].get("subject", shown[0].curve)
     while (
         len(shown) > 1 and all(", " in name for name in said) and len({n.split(", ")[0] for n in said}) == 1
     ):
         first = said[0].split(", ")[0]
-        title = ", ".join(filter(None, (title, first)))
+        title = ", ".join(filter(None, (title, own.get(first, first))))
         said = [name.partition(", ")[2] for name in said]
     if column:
-        title = f"{title}: by {word(column)}" if title else f"By {word(column)}"
+        title = f"{title}: by {word(column, own)}" if title else f"By {word(column, own)}"
         order = sorted(range(len(shown)), key=lambda i: numbers[i])
         shown, said, numbers = ([each[i] for i in order] for each in (shown, said, numbers))
-    return Panel(shown, said, title, numbers, hidden, column)
+    return Panel(shown, said, capitalized(title, shown[0].curve, shown[0].family), numbers, hidden, column)
 
 
-def word(column: str) -> str:
+def capitalized(title: str, *names: str) -> str:
+    """With a capital, unless it begins with one of these names of code."""
+    return title if re.split("[,:]", title)[0] in names else title[:1].upper() + title[1:]
+
+
+def word(column: str, own: Mapping[str, str] = NONE) -> str:
     """A column in a few words: 'ILP', 'FMAs per load', 'block size'"""
-    said = VALUES.get(column, "")
+    said = own.get(column) or VALUES.get(column, "")
     if said.startswith("{} ") or said == "ILP {}":
         return said.replace("{}", "").strip()
     return column.removeprefix("asked_").replace("_", " ")

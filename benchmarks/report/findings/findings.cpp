@@ -57,8 +57,10 @@ ExperimentFindings findings_of_experiment(const Rows& rows, const std::string& e
 
 std::vector<ExperimentFindings> findings_of_run(const Rows& rows, const nlohmann::json& environment) {
   std::vector<ExperimentFindings> all;
-  for (const std::string& name : rows.experiments())
+  for (const std::string& name : rows.experiments()) {
     all.push_back(findings_of_experiment(rows, name, environment));
+    all.back().words = words_for(rows, rows.of_experiment(name), name);
+  }
   return all;
 }
 

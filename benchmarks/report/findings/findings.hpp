@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/report/findings/phrases.hpp"
 #include "benchmarks/report/findings/rows.hpp"
 
 namespace occbench::findings {
@@ -40,6 +41,7 @@ struct Finding {
 struct ExperimentFindings {
   std::string experiment = {};
   std::vector<Finding> findings = {};
+  Words words = {};
   double effect = -1;  ///< the largest; 0 where none has a size, -1 where there are too few points to tell
 };
 

@@ -51,7 +51,8 @@ nlohmann::json as_json(const std::vector<ExperimentFindings>& all) {
                            {"effect", finding.effect},
                            {"score", finding.score},
                            {"cases", finding.cases}});
-    experiments[said.experiment] = {{"effect", said.effect}, {"findings", std::move(sentences)}};
+    experiments[said.experiment] = {
+        {"effect", said.effect}, {"words", said.words}, {"findings", std::move(sentences)}};
   }
   return experiments;
 }

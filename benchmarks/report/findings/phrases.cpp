@@ -186,6 +186,17 @@ std::string capitalized(std::string words) {
   return words;
 }
 
+Words words_for(const Rows& rows, const Places& places, const std::string& experiment) {
+  Words all;
+  for (const std::size_t row : places)
+    for (const Phrase& shared : forms)
+      if (rows.text(row, "form") == shared.key) all.emplace(shared.key, shared.words);
+  for (const Experiment& e : experiments())
+    if (e.name == experiment)
+      for (const auto& [key, words] : e.words) all.insert_or_assign(key, words);
+  return all;
+}
+
 std::string subject(const Rows& rows, std::size_t row) {
   const std::string& form = rows.text(row, "form");
   const std::string& family = rows.text(row, "family");

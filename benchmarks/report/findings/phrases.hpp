@@ -2,6 +2,7 @@
 // How a finding says a number, a value of a dial and a curve: by what differs, in its reader's words.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,11 @@ std::string many(double count, const std::string& noun);
 /// The parts in a row, as many as make a sentence of at most longest_sentence words; the first in any case.
 std::string within(const std::vector<std::string>& parts);
 std::string capitalized(std::string words);
+
+/// How an experiment's sentences name curves, forms and families ("read": "reads") and a column's values
+/// ("ilp": "{} points per thread"; empty: it goes without saying): for legends.
+using Words = std::map<std::string, std::string>;
+Words words_for(const Rows& rows, const Places& places, const std::string& experiment);
 
 /// What a curve, a form or a family does, as a plural: "reads", "FMA chains"; "`NAME`" where nobody said.
 std::string subject(const Rows& rows, std::size_t row);

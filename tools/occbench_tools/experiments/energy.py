@@ -22,7 +22,7 @@ def per_joule(rows: pd.DataFrame) -> pd.Series:
 
 def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure | None:
     """Speed, and work per joule, over occupancy, each kernel against its best."""
-    rows = rows.assign(per_joule=per_joule(rows))
+    rows = rows.assign(per_joule=per_joule(rows), subject=rows["subject"].fillna(rows["curve"]))
     swept = rows[rows.groupby(["family", "variant"])["warps_per_sm"].transform("nunique") > 1]
     if swept["per_joule"].isna().all():
         return None
@@ -34,5 +34,5 @@ def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure |
         part = swept.assign(share=100 * swept[y] / swept.groupby(["family", "variant"])[y].transform("max"))
         if plot.panel(axes, part, words, "", "% of the kernel's own best"):
             model = y == "throughput"
-            plot.curves(axes, part, "curve", "warps_per_sm", "share", model=model, log=True, among=[swept])
+            plot.curves(axes, part, "subject", "warps_per_sm", "share", model=model, log=True, among=[swept])
     return figure

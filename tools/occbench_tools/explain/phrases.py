@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How legends, axes and pages say a number and a value of a dial."""
 
+import re
 from numbers import Real
 
 from occbench_tools.schema import columns_of_cases
@@ -29,11 +30,11 @@ def in_bytes(value: float) -> str:
     return f"{value:g} B"
 
 
-def at(column: str, value: object) -> str:
-    """A value of a dial: '24 warps per SM', 'blocks of 128', 'register cap 32'"""
-    said = VALUES.get(column, column.removeprefix("asked_").replace("_", " ") + " {}")
-    words = said.format(amount(column, value))
+def at(column: str, value: object, said: str = "") -> str:
+    """A value of a dial: '24 warps per SM', 'blocks of 128', 'register cap 32'; `said`: other words."""
+    said = said or VALUES.get(column, column.removeprefix("asked_").replace("_", " ") + " {}")
+    words = said.replace("{}", amount(column, value))  # not format(): `said` may come from a file
     if said.startswith("{} ") and value == 1:  # '1 warps per SM'
         noun = words.split()[1]
-        return words.replace(noun, noun.removesuffix("s"), 1)
+        return words.replace(noun, re.sub("ies$", "y", noun).removesuffix("s"), 1)
     return words

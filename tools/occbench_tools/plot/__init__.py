@@ -23,9 +23,10 @@ from PIL import Image
 from occbench_tools import experiments
 from occbench_tools.analysis import read_folder, scaled
 from occbench_tools.command import Refused, add_folder, entry, folder_of, parser_of, reading
-from occbench_tools.escape import file_name, pictured, printable
+from occbench_tools.escape import file_name, picture, pictured, printable
 from occbench_tools.explain.program import explain_rows, findings_of
 from occbench_tools.findings import Sentences
+from occbench_tools.layout import with_subjects
 from occbench_tools.lines import write_whole
 from occbench_tools.plot import sheet
 from occbench_tools.plot.occupancy import accounted, occupancy
@@ -45,13 +46,14 @@ def draw(
     `findings`: those of the experiment where they are known already; else the program is asked.
     """
     findings = explain_rows(experiment, rows, env) if findings is None else findings
-    shown = scaled(pictured(rows))
+    words = {key: picture(word) for key, word in findings.words.items()}
+    shown = with_subjects(scaled(pictured(rows)), words)
     module = experiments.module_of(experiment)
     figure = None
     if hasattr(module, "picture") and env["schema_version"] >= 5:
         figure = module.picture(shown, env, sheet)
     if figure is None or all(has_none(axes) for axes in figure.axes):
-        figure = plain(experiment, shown, env)
+        figure = plain(experiment, shown, env, words)
     title = findings.headline(experiment).replace("`", "").removesuffix(".")
     head(figure, f"{experiment}: {title}" if findings.is_too_few else title, env)
     return figure
@@ -76,7 +78,7 @@ def png(figure: Figure) -> bytes:
     """A PNG of at most 128 colours: a third of the bytes."""
     full = io.BytesIO()
     figure.savefig(full)
-    small = Image.open(full).convert("RGB").quantize(128, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    small = Image.open(full).convert("RGB").quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     made = io.BytesIO()
     small.save(made, format="PNG")
     return made.getvalue()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places the names of lines beside them, over no line, point, text or other name."""
 
+import textwrap
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from matplotlib.path import Path
 from matplotlib.transforms import Bbox, ScaledTranslation
 from textalloc.non_overlapping_boxes import find_nearest_point_on_box, get_non_overlapping_boxes
 
-from occbench_tools.plot.theme import INK
+from occbench_tools.plot.theme import INK, letters
 
 SIZE = 9
 ANCHORS = 5  # points of a line beside which its name is tried
@@ -30,22 +31,21 @@ class Place(NamedTuple):
         return np.array([self.point if near[0] is None else near, self.point], float)
 
 
-def name_lines(figure: Figure) -> None:
-    """Each labelled line of each panel; where one finds no room beside its line, all of a panel's below it.
+def name_lines(figure: Figure) -> float:
+    """Names the lines of each panel beside them, or all of them below it where one finds no room.
 
-    The last thing that is drawn: it wants the final limits.
+    Wants the final limits. Returns the height of new legends, inch. Where there are some, no line has a name
+    yet: the page grows by it, and this is called again.
     """
-    panels = [axes for axes in figure.axes if axes.get_legend_handles_labels()[0]]
-    crowded: set[Axes] = set()
-    while True:
-        figure.get_layout_engine().execute(figure)  # without drawing what is in the panels
-        places = {axes: beside(axes) for axes in panels if axes not in crowded}
-        full = [axes for axes, found in places.items() if found is None]
-        if not full:
-            break
-        for axes in full:  # and all panels shrink
-            below(axes)
-        crowded.update(full)
+    figure.get_layout_engine().execute(figure)  # without drawing what is in the panels
+    panels = [axes for axes in figure.axes if axes.get_legend_handles_labels()[0] and not axes.get_legend()]
+    places = {axes: beside(axes) for axes in panels}
+    if full := [axes for axes, found in places.items() if found is None]:
+        rows: dict[object, float] = {}
+        for axes in full:
+            row = (axes.figure, axes.get_subplotspec().rowspan.start)
+            rows[row] = max(rows.get(row, 0), below(axes))
+        return sum(rows.values())
     for axes, found in places.items():
         to_data = axes.transData.inverted()
         for line, place in zip(axes.get_legend_handles_labels()[0], found or [], strict=True):
@@ -53,22 +53,26 @@ def name_lines(figure: Figure) -> None:
             if np.hypot(*(tie[0] - tie[1])) > 0.7 * place.box.height:
                 axes.plot(*to_data.transform(tie).T, color=line.get_color(), linewidth=0.6, zorder=1)
             left, bottom = to_data.transform(place.box.p0)
-            axes.text(left, bottom, place.word, color=line.get_color(), fontsize=SIZE, va="bottom")
+            axes.text(left, bottom, place.word, color=letters(line.get_color()), fontsize=SIZE, va="bottom")
+    return 0
 
 
-def below(axes: Axes) -> None:
-    """A legend under the panel's ticks and label."""
+def below(axes: Axes) -> float:
+    """Puts a legend under the panel's ticks and label; its height, inch."""
     lines, words = axes.get_legend_handles_labels()
     figure = axes.get_figure()
     under = axes.get_tightbbox().y0 - axes.bbox.y0
     shift = ScaledTranslation(0, under / figure.dpi - 0.04, figure.dpi_scale_trans)
     share = axes.bbox.width / figure.bbox.width
-    most = int(108 * share) // (7 + max(map(len, words)))
-    axes.legend(
+    room = int(108 * share)
+    most = room // (7 + max(map(len, words)))
+    words = [textwrap.fill(word, max(20, room - 7)) for word in words]
+    legend = axes.legend(
         lines, words, fontsize=SIZE, frameon=False, ncols=max(1, min(4, most)), labelcolor=INK,
         loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=axes.transAxes + shift, borderaxespad=0,
         handlelength=1.2, columnspacing=1, handletextpad=0.5,
     )  # fmt: skip
+    return legend.get_window_extent().height / figure.dpi
 
 
 def beside(axes: Axes) -> list[Place] | None:

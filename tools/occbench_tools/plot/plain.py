@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The picture of an experiment that describes itself: its curves in panels, or its kernels side by side."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -26,10 +27,10 @@ from occbench_tools.plot.theme import distinct_colours
 RESIDENCY = ("warps_per_sm", "occupancy_theoretical", "blocks_per_sm", "waves")
 
 
-def plain(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
-    """Of one experiment's scaled rows."""
+def plain(experiment: str, rows: pd.DataFrame, env: dict[str, Any], words: Mapping[str, str]) -> Figure:
+    """Of one experiment's scaled rows; `words`: those of its findings."""
     it = described(env, experiment)
-    found = panels(list(cut(rows, it)), it)
+    found = panels(list(cut(rows, it)), it, words)
     strips = it["dial"] not in RESIDENCY and any(map(steps, found))
     curved = [panel for panel in found if panel.swept(it["dial"])]
     figure, axes, below = sheet(max(1, len(found)), strips, len(found) - len(curved))

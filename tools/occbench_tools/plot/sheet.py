@@ -23,9 +23,11 @@ from occbench_tools.folder import gpu_name
 from occbench_tools.layout import axis, ticks
 from occbench_tools.plot.names import SIZE, name_lines
 from occbench_tools.plot.theme import BLUE, COLOURS, FAINT, GREY, INK, VERMILION, distinct_colours
+from occbench_tools.screen import UNIT
 
 WIDTH = 8.0  # inch: at 800 pixels a point of text is 1.4 pixels
 NARROW = 3.9
+FLAT = 0.9  # of the largest: where all values are above it, y begins at 0
 MODEL = "model"  # gid of what is predicted
 BAND = "band"  # gid of a prediction's band
 BARE = "bare"  # gid of lines of too few points to be joined
@@ -96,20 +98,41 @@ def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
     heading: dict[str, Any] = dict(fontsize=11.5, fontweight="bold", color=INK)
     titles = wrapped(figure, picture(title), **heading)
     sources = wrapped(figure, picture(source), **style)
-    width, height = figure.get_size_inches()
+    height = figure.get_size_inches()[1]
     height += 0.19 * len(titles) + 0.15 * len(sources) - 0.3
-    figure.set_size_inches(width, height)
+    taken = 0.16 + 0.19 * len(titles) + 0.15 * len(sources)
+    resize(figure, height, taken)
+    wrap_titles(figure)
+    while legends := name_lines(figure):  # which would take their room from the panels
+        height += legends
+        resize(figure, height, taken)
     top = 1 - (0.07 + 0.19 * len(titles) + 0.04) / height
     figure.text(0.01, 1 - 0.07 / height, "\n".join(titles), va="top", **heading)
     figure.text(0.01, top, "\n".join(sources), va="top", **style)
-    taken = (0.16 + 0.19 * len(titles) + 0.15 * len(sources)) / height
-    figure.get_layout_engine().set(rect=(0, 0, 1, 1 - taken))
-    name_lines(figure)
     figure.set_layout_engine("none")  # all has its place, and no file need find it anew
+
+
+def resize(figure: Figure, height: float, taken: float) -> None:
+    """Gives the page this height, and the panels all of it but what is `taken` at the top, inch."""
+    figure.set_size_inches(figure.get_size_inches()[0], height)
+    figure.get_layout_engine().set(rect=(0, 0, 1, 1 - taken / height))
+
+
+def wrap_titles(figure: Figure) -> None:
+    """A panel's title that is wider than the panel gets a second line."""
+    figure.get_layout_engine().execute(figure)
+    for axes in figure.axes:
+        title = axes.get_title(loc="left")
+        text = figure.text(0, 0, title, fontsize=matplotlib.rcParams["axes.titlesize"])
+        wide = text.get_window_extent().width / axes.bbox.width
+        text.remove()
+        if wide > 1:
+            axes.set_title(textwrap.fill(title, int(0.95 * len(title) / wide), break_long_words=False))
 
 
 def wrapped(figure: Figure, words: str, **style: Any) -> list[str]:  # noqa: ANN401
     """The words in as few lines as the page is wide for."""
+    words = UNIT.sub("\u00a0", words)  # a number keeps its unit
     text = figure.text(0, 0, words, **style)
     wide = text.get_window_extent().width / figure.bbox.width
     text.remove()
@@ -227,7 +250,7 @@ def dots(axes: Axes, names: Sequence[str], rows: Sequence[pd.Series], said: Sequ
 def fit(axes: Axes, column: str, full: float = 0, log: bool = False) -> None:
     """Limits and ticks by what is drawn. column: what x is; log: by powers of two; full: warps of an SM.
 
-    y begins at 0 unless that hides the differences, and goes by
+    y begins at 0 unless that hides differences over a tenth, and goes by
     decades where it spans two.
     """
     lines = [line for line in axes.lines if line.get_transform() is axes.transData]
@@ -264,7 +287,7 @@ def fit(axes: Axes, column: str, full: float = 0, log: bool = False) -> None:
         axes.set_ylim(low / 1.4, 1.4 * top)
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if top < 300 * low else (1,)))
         axes.set_yticks([], minor=True)
-    elif low > 0.33 * top:
+    elif 0.33 * top < low < FLAT * top:
         span = max(top - low, 0.04 * top)
         axes.set_ylim(low - 0.12 * span, top + 0.12 * span)
     else:

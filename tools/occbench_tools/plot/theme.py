@@ -17,6 +17,27 @@ DARK = {
     "#440154": "#c9a0e8", "#443983": "#9aa2ee", "#31688e": "#6cb0e0", "#21918c": "#4fd0c6",
     "#35b779": "#7fe08f", "#7fc31c": "#d9ec5a",
 }  # fmt: skip
+LEGIBLE = 4.5  # the least contrast of small letters to their paper: WCAG 2.2, 1.4.3
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of #rrggbb, 0 to 1: WCAG 2.2, 'relative luminance'."""
+    channels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def letters(colour: str) -> str:
+    """A line's colour as its name is written on white: darker where it would be too light to read."""
+    shade = colour
+    for part in range(99, 0, -1):
+        if 1.05 / (luminance(shade) + 0.05) >= LEGIBLE:
+            break
+        shade = "#" + "".join(f"{int(colour[at : at + 2], 16) * part // 100:02x}" for at in (1, 3, 5))
+    return shade
+
+
+DARK |= {letters(colour): DARK[colour] for colour in (*COLOURS, *SHADES)}
 
 
 def shades(count: int) -> list[str]:
