@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a case is noisy, and what its row says of the launches that do not count.
+// Which launches count, when a case is noisy, and what its row says of those that do not.
 #include "harness/measure/case_progress.hpp"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/measure/runner.hpp"
 
 namespace occbench {
 namespace {
@@ -46,6 +51,26 @@ TEST(NoisyCase, HasTooFewLaunchesForAnIntervalAndLostSome) {
     EXPECT_EQ(progress.result.planned.status, Status::valid);
     EXPECT_FALSE(progress.samples.empty());
   }
+}
+
+std::vector<bool> discarded_of(const std::vector<double>& clocks_ghz) {
+  CaseProgress progress;
+  for (const double ghz : clocks_ghz) {
+    const Sample sample{.time_s = 1e-3, .sm_clock_hz = 1e9 * ghz};
+    append_samples(progress, {&sample, 1}, Precision{}.clock_tolerance);
+  }
+  std::vector<bool> discarded;
+  for (const SampleRow& s : progress.samples) discarded.push_back(s.discarded);
+  EXPECT_EQ(std::ranges::count(discarded, true), static_cast<std::ptrdiff_t>(progress.slow_clock));
+  return discarded;
+}
+
+TEST(AppendSamples, DiscardsAClockOver2PercentBelowTheMedianOfThoseKept) {
+  using Expected = std::vector<bool>;
+  EXPECT_EQ(discarded_of({2.0, 2.0, 2.0, 1.961, 1.959, 2.1}), (Expected{0, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(discarded_of({2.0, 2.0, 1.5, 1.5}), (Expected{0, 0, 0, 1})) << "three have a median";
+  EXPECT_EQ(discarded_of({2.0, 2.0, 2.0, 1.9, 1.9, 1.9, 1.9, 1.97}), (Expected{0, 0, 0, 1, 1, 1, 1, 0}))
+      << "what is discarded does not lower the median";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a tool sees of a case's NVTX range, by a tool of our own inside this program; and what a range costs
-// without one.
+// without one. Which launches a range has, without the warm-up: cli_test.py, by ncu.
 #include <gtest/gtest.h>
 #include <nvtx3/nvToolsExt.h>
 #if __has_include(<nvtx3/nvToolsExtPayload.h>)

@@ -39,9 +39,10 @@ struct KernelUse {
   std::size_t static_smem_bytes = 0;
   std::optional<std::size_t> dynamic_smem_bytes;
   std::optional<std::size_t> stack_bytes;
-  std::optional<std::size_t> spill_bytes;  ///< stores and loads together
-  std::int64_t launches = 0;               ///< 0 if it was not run
-  double time_us = 0;                      ///< of all launches together; 0 if not timed
+  std::optional<std::size_t>
+      spill_bytes;            ///< stores and loads together; as ptxas prints, or from machine code
+  std::int64_t launches = 0;  ///< 0 if it was not run
+  double time_us = 0;         ///< of all launches together; 0 if not timed
   /// False before device linking, which may raise registers and shared memory; nullopt if not said.
   std::optional<bool> is_linked;
   /// `cc` is unknown, and on cc 9.0 and later static_smem_bytes includes reserved_smem_bytes.

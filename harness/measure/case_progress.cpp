@@ -23,6 +23,25 @@ std::string noisy_reason(const CaseProgress& progress) {
 
 }  // namespace
 
+void append_samples(CaseProgress& progress, std::span<const Sample> samples, double clock_tolerance) {
+  std::vector<double> clocks;
+  for (const SampleRow& s : progress.samples)
+    if (!s.discarded) clocks.push_back(s.sm_clock_hz);
+  const double usual_hz = clocks.size() < 3 ? 0 : statistics::median(clocks);
+  for (const Sample& s : samples) {
+    const bool is_clock_dip = s.sm_clock_hz < (1 - clock_tolerance) * usual_hz;
+    progress.slow_clock += is_clock_dip ? 1 : 0;
+    progress.samples.push_back({.case_id = progress.result.planned.id,
+                                .repetition = progress.result.repetition,
+                                .round = progress.rounds,
+                                .sample = static_cast<int>(progress.samples.size()),
+                                .time_s = s.time_s,
+                                .sm_clock_hz = s.sm_clock_hz,
+                                .discarded = is_clock_dip,
+                                .started_unix_s = s.started_unix_s});
+  }
+}
+
 bool mark_if_noisy(CaseProgress& progress) {
   CaseResult& r = progress.result;
   if (r.samples >= statistics::min_samples() || r.discarded == 0) return false;

@@ -4,12 +4,14 @@
 
 #include <future>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "harness/device/instruments.hpp"
 #include "harness/device/launch.hpp"
 #include "harness/measure/result.hpp"
+#include "harness/measure/timing.hpp"
 
 namespace occbench {
 
@@ -38,6 +40,10 @@ struct CaseProgress {
   bool is_spot_checked = false;  ///< its reference checks some outputs of each block, not all
   std::future<std::optional<std::string>> reference;  ///< what differs from it, or nothing; invalid once read
 };
+
+/// Adds one visit's samples. Once three count, one whose SM clock is lower than their median by more than
+/// `clock_tolerance` is discarded.
+void append_samples(CaseProgress& progress, std::span<const Sample> samples, double clock_tolerance);
 
 /// Marks a case as noisy if too few of its samples count for an interval; the reason says why the others do
 /// not. The row keeps their numbers, the samples themselves are dropped.

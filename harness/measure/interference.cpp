@@ -70,7 +70,7 @@ std::vector<InterferenceProbe::Repetition> InterferenceProbe::run(int count, boo
   return repetitions;
 }
 
-bool InterferenceProbe::is_slow(const Repetition& r) const {
+bool InterferenceProbe::is_disturbed(const Repetition& r) const {
   return r.copy_s > (1 + tolerance) * fastest_.copy_s || r.cycles > (1 + tolerance) * fastest_.cycles;
 }
 
@@ -78,7 +78,7 @@ std::ptrdiff_t InterferenceProbe::count_slow(int count, bool* waited) {
   const std::vector<Repetition> repetitions = run(std::min(count, most_repetitions), waited);
   for (const Repetition& r : repetitions)
     fastest_ = {std::min(fastest_.copy_s, r.copy_s), std::min(fastest_.cycles, r.cycles)};
-  return std::ranges::count_if(repetitions, [&](const Repetition& r) { return is_slow(r); });
+  return std::ranges::count_if(repetitions, [&](const Repetition& r) { return is_disturbed(r); });
 }
 
 bool InterferenceProbe::is_quiet(int repetitions) {

@@ -43,7 +43,7 @@ class InterferenceProbe {
   };
   /// `count` back to back. `waited`: the GPU was busy before they began.
   std::vector<Repetition> run(int count, bool* waited = nullptr);
-  [[nodiscard]] bool is_slow(const Repetition& r) const;
+  [[nodiscard]] bool is_disturbed(const Repetition& r) const;
   std::ptrdiff_t count_slow(int count, bool* waited);
 
   static constexpr int most_repetitions = 8;

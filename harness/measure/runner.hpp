@@ -24,7 +24,8 @@ struct Precision {
   int max_rounds = 30;        ///< the bound
   int rounds_per_look = 3;    ///< more until the next look: after each, chance would end it too soon
   double energy_s = 0.5;      ///< launches back to back while energy is counted, for the cases that want it
-  /// A sample is discarded when its SM clock is this much below the median of its case's earlier ones: a dip.
+  /// A sample is discarded when its SM clock is this much below the median of its case's earlier ones: a dip,
+  /// as by throttling.
   /// A clock that is low throughout shows in the row's sm_clock_hz.
   double clock_tolerance = 0.02;
 };

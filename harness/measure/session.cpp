@@ -262,7 +262,7 @@ void Session::visit(CaseProgress& progress) {
     std::ranges::copy(time_launches(progress, more), std::back_inserter(samples));
   if (progress.timed.own_cycles_per_iteration)
     progress.own_cycles.push_back(progress.timed.own_cycles_per_iteration());
-  append_samples(progress, samples);
+  append_samples(progress, samples, precision_.clock_tolerance);
   interference_.add(progress, samples.size());
   ++progress.rounds;
 }
@@ -274,25 +274,6 @@ std::vector<Sample> Session::time_launches(const CaseProgress& progress, int cou
     launch_on(c.launch, progress.timed, Census{}, stream);
   };
   return timer_.take(launch, count, c.spec.variant->l2_before, c.launch.share);
-}
-
-void Session::append_samples(CaseProgress& progress, std::span<const Sample> samples) {
-  std::vector<double> clocks;
-  for (const SampleRow& s : progress.samples)
-    if (!s.discarded) clocks.push_back(s.sm_clock_hz);
-  const double usual_hz = clocks.size() < 3 ? 0 : statistics::median(clocks);
-  for (const Sample& s : samples) {
-    const bool is_slow = s.sm_clock_hz < (1 - precision_.clock_tolerance) * usual_hz;
-    progress.slow_clock += is_slow ? 1 : 0;
-    progress.samples.push_back({.case_id = progress.result.planned.id,
-                                .repetition = progress.result.repetition,
-                                .round = progress.rounds,
-                                .sample = static_cast<int>(progress.samples.size()),
-                                .time_s = s.time_s,
-                                .sm_clock_hz = s.sm_clock_hz,
-                                .discarded = is_slow,
-                                .started_unix_s = s.started_unix_s});
-  }
 }
 
 bool Session::summarise_if_final(CaseProgress& progress) const {

@@ -57,7 +57,6 @@ class Session : public Runner {
   /// Times the case once more; rejects it if its first timed launch does not repeat the checked one.
   void visit(CaseProgress& progress);
   std::vector<Sample> time_launches(const CaseProgress& progress, int count);
-  void append_samples(CaseProgress& progress, std::span<const Sample> samples);
   /// Summarises the samples once enough rounds are over. True: precise, or in the last round.
   bool summarise_if_final(CaseProgress& progress) const;
   void summarise(CaseResult& result, std::span<const SampleRow> samples) const;

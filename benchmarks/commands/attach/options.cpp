@@ -106,7 +106,7 @@ std::string for_library(const AttachOptions& o, const std::vector<double>& level
       ";profiler_api=" + (o.profiler_api ? "1" : "0") + ";counters=" + (o.counters ? "1" : "0") +
       ";timing=" + o.timing + ";seed=" + std::to_string(parse_size(o.seed, "--seed")) +
       ";precision=" + shortest(precision) + ";budget=" + shortest(budget) +
-      ";skip=" + std::to_string(parse_size(o.skip, "--skip", 0, many)) +
+      ";warm_up=" + std::to_string(parse_size(o.skip, "--skip", 0, many)) +
       ";after=" + std::to_string(parse_size(o.after, "--after")) +
       ";duration=" + shortest(seconds_of(o.duration)) +
       ";limit=" + std::to_string(parse_size(o.limit, "--limit", least_limit)) + ";levels=";

@@ -52,7 +52,7 @@ constexpr Option all_options[] = {
      }},
     {"seed", [](O o, V v) { o.plan.seed = whole(v); }},
     {"precision", [](O o, V v) { o.plan.precision = real(v); }},
-    {"skip", [](O o, V v) { o.plan.warm_up = static_cast<int>(whole(v)); }},
+    {"warm_up", [](O o, V v) { o.plan.warm_up = static_cast<int>(whole(v)); }},
     {"budget", [](O o, V v) { o.budget = real(v); }},
     {"after", [](O o, V v) { o.after = whole(v); }},
     {"duration", [](O o, V v) { o.duration_s = real(v); }},

@@ -42,8 +42,9 @@ class DemandOfLoop {
         flow_(facts.flow),
         shape_(shape),
         device_(device),
-        loaded_((program.bytes(Pipe::global_load) + program.bytes(Pipe::async_load)) / program.iterations),
-        stored_(program.bytes(Pipe::global_store) / program.iterations),
+        loaded_bytes_((program.bytes(Pipe::global_load) + program.bytes(Pipe::async_load)) /
+                      program.iterations),
+        stored_bytes_(program.bytes(Pipe::global_store) / program.iterations),
         warps_(static_cast<double>(shape.blocks_per_sm) * shape.warps_per_block),
         spilled_bytes_(spilled_bytes()),
         set_bytes_(set_bytes()),
@@ -87,18 +88,19 @@ class DemandOfLoop {
   }
 
   void split_dram_traffic() {
-    const double to_dram = std::min(stored_, facts_.dram_bytes);
-    const double from_dram = std::min(loaded_, facts_.dram_bytes - to_dram);
+    const double to_dram = std::min(stored_bytes_, facts_.dram_bytes);
+    const double from_dram = std::min(loaded_bytes_, facts_.dram_bytes - to_dram);
     if (facts_.dram_bytes > 0) {
       d_.traffic.epilogue_bytes = facts_.epilogue_bytes;
       const double epilogue =
           facts_.epilogue_bytes / static_cast<double>(std::max<std::int64_t>(shape_.iterations, 1));
       d_.dram.written = (to_dram + epilogue) / (facts_.dram_bytes + epilogue);
     }
-    d_.traffic.store_dram = stored_ > 0 ? to_dram / stored_ : 0;
-    d_.traffic.load_dram = loaded_ > 0 ? from_dram / loaded_ : 0;
-    d_.traffic.load_l2 = loaded_ > 0 ? std::min(1 - d_.traffic.load_dram, flow_.l2_bytes / loaded_) : 0;
-    d_.traffic.l2_pending_hit = loaded_ > 0 ? std::min(1.0, flow_.shared_bytes / loaded_) : 0;
+    d_.traffic.store_dram = stored_bytes_ > 0 ? to_dram / stored_bytes_ : 0;
+    d_.traffic.load_dram = loaded_bytes_ > 0 ? from_dram / loaded_bytes_ : 0;
+    d_.traffic.load_l2 =
+        loaded_bytes_ > 0 ? std::min(1 - d_.traffic.load_dram, flow_.l2_bytes / loaded_bytes_) : 0;
+    d_.traffic.l2_pending_hit = loaded_bytes_ > 0 ? std::min(1.0, flow_.shared_bytes / loaded_bytes_) : 0;
     d_.traffic.load_l2 += d_.traffic.l2_pending_hit;
   }
 
@@ -117,8 +119,8 @@ class DemandOfLoop {
       const double parts = static_cast<double>(facts_.working_set_bytes) /
                            (program_.same_address_bytes() * flow_.layout.lanes);
       d_.traffic.reuse_parts = static_cast<int>(std::clamp<double>(parts, 1, shape_.warps_per_block));
-    } else if (loaded_ > 0) {
-      const double share = std::min(1.0, flow_.reused_bytes / loaded_);
+    } else if (loaded_bytes_ > 0) {
+      const double share = std::min(1.0, flow_.reused_bytes / loaded_bytes_);
       // Of data that the warps of a block share, the first warp's load misses and those of the others hit.
       const double shared = std::min(1.0, flow_.neighbour_bytes / flow_.reused_bytes);
       const double first_misses = shared / shape_.warps_per_block;
@@ -131,7 +133,7 @@ class DemandOfLoop {
 
   void set_stores() {
     const double places = warps_ * program_.store_places();
-    if (stored_ > 0 && program_.bytes(Pipe::global_store) <= 4.0 * program_.store_places())
+    if (stored_bytes_ > 0 && program_.bytes(Pipe::global_store) <= 4.0 * program_.store_places())
       d_.dram.narrow = share_of_closed_pages(places * device_.sm.sm_count);
   }
 
@@ -166,7 +168,7 @@ class DemandOfLoop {
   const Flow& flow_;
   const Shape& shape_;
   const DeviceSpec& device_;
-  double loaded_, stored_;
+  double loaded_bytes_, stored_bytes_;
   double warps_;  ///< resident on an SM
   double spilled_bytes_;
   double set_bytes_;

@@ -13,6 +13,9 @@ constexpr double own_share = fact("dram_own_share");
 
 }  // namespace
 
+/// Under load an L2 hit waits in the queues of the SM's port and of the L2; a DRAM access waits in its
+/// channel's too (dram.cpp).
+///
 /// The warps of a block read adjacent data: the same pages, so they share most of the random part of the
 /// latency, and successive channels, so they do not queue behind each other.
 ///
