@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`occbench attach --timing activity`: times from CUPTI's records, of a fake CUPTI over the fake driver."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from attached import FAKE, LINKED, OPENED, PROFILED, AttachCase, driver
-from command import OCCBENCH, ROOT, on_device, rows, validated
+from command import OCCBENCH, ROOT, on_device, on_terminal, rows, validated
 
 PLANTED = os.environ.get("PLANTED", str(ROOT / "build/ci/tests/attach_planted"))
 
@@ -66,6 +67,18 @@ class Recorded(AttachCase):
                 self.assertAlmostEqual(float(row["tensor_cores"]), 0.88 if high == "tensor" else 0.1)
                 self.assertIn("by counters", done.stderr)
                 self.assertEqual(validated(self.folder / high).returncode, 0)
+                findings = json.loads((self.folder / high / "findings.json").read_text())
+                self.assertIn(findings["headings"][0]["sentences"][0], done.stderr, "timed by records")
+
+    def test_a_long_verdict_fits_a_terminal(self) -> None:
+        words = self.command(f"--counters -- {OPENED} proc flat_k 5000 return 100", output="n")[1:]
+        path = f"{FAKE}/lib-cupti:{driver()['LD_LIBRARY_PATH']}"
+        fake = {"LD_LIBRARY_PATH": path, "FAKE_COUNTERS": "tensor", "FAKE_WALL": "1"}
+        message = on_terminal(80, *words, environment=os.environ | fake)
+        lines = [line for line in message.splitlines() if str(self.folder) not in line]
+        self.assertLessEqual(max(map(len, lines)), 80, message)
+        verdict = "throughput limit: tensor cores at 88 %, occupancy is not the lever (no more blocks than SMs)"
+        self.assertIn(verdict, " ".join(message.split()))
 
     def test_counters_are_given_back_at_every_end(self) -> None:
         """The fake aborts if it is called after its destructors, as libnvperf crashes."""

@@ -34,6 +34,16 @@ void print_paragraphs(std::ostream& out, const std::vector<csv::Row>& rows, std:
     for (std::size_t i = 1; i < row->size(); ++i) {
       if ((*row)[i].empty()) continue;
       const std::string words = header[i] + ' ' + (*row)[i];
+      if (indent.size() + words.size() > room) {  // lines of its own
+        if (line.size() > indent.size()) out << line << '\n';
+        line = indent;
+        for (const std::string& part : broken(words, room - 2 * indent.size(), words.size())) {
+          out << line << part << '\n';
+          line = std::string(2 * indent.size(), ' ');
+        }
+        line = indent;
+        continue;
+      }
       const bool is_first = line.size() == indent.size();
       if (!is_first && line.size() + gap.size() + words.size() > room) {
         out << line << '\n';
@@ -43,7 +53,7 @@ void print_paragraphs(std::ostream& out, const std::vector<csv::Row>& rows, std:
       }
       line += words;
     }
-    out << line << '\n';
+    if (line.size() > indent.size()) out << line << '\n';
   }
 }
 

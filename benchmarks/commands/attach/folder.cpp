@@ -163,7 +163,11 @@ Attached read_tables(const std::filesystem::path& folder) {
   const nlohmann::json env = Recorder::environment_of(folder);
   Attached found{.is_observed = env.value("observe", false)};
   add_devices(found.all, env);
-  found.all.processes.resize(env.at("processes").size());
+  for (const auto& process : env.at("processes"))
+    found.all.processes.push_back({.id = process.value("id", ""),
+                                   .command = process.value("command", ""),
+                                   .timing = process.value("timing", "events"),
+                                   .why_events = process.value("why_events", "")});
   for (const auto& line : env.at("complaints"))
     found.all.complaints.push_back(printable(line.get<std::string>()));
   if (env.contains("time")) {

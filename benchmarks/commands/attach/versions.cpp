@@ -106,7 +106,6 @@ void print_versions(std::ostream& out, const Collected& all, const std::vector<V
         out, "No kernel has PTX that a cap changes. Compile with -gencode arch=compute_XX,code=compute_XX.");
     return;
   }
-  out << '\n';
   print_aligned(out, table);
   out << '\n';
   for (const std::string& sentence : sentences) print_wrapped(out, sentence);
