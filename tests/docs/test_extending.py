@@ -20,6 +20,15 @@ def test_excerpts_stand_in_their_files(path: str, text: str) -> None:
     assert text in (ROOT / path).read_text(encoding="utf-8")
 
 
+def test_files_that_it_names_are_there() -> None:
+    named = set(re.findall(r"`((?:harness|benchmarks|kernels|tools|tests|results|docs)/[\w/.-]+)`", PAGE))
+    new = {*re.findall(r"^<!-- extension: (\S+)", PAGE, re.MULTILINE)} | {
+        "tools/occbench_tools/experiments/axpy_occupancy.py", "harness/parameters/rtx5080.json",
+    }  # fmt: skip
+    assert len(named) > 60
+    assert [path for path in sorted(named - new) if not (ROOT / path).exists()] == []
+
+
 def test_sections_have_what_holds_them() -> None:
     for title, mark in {
         "Add a command": "extension", "Add a column": "excerpt", "Add a GPU": "extension",

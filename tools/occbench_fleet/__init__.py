@@ -14,6 +14,8 @@ from occbench_tools.command import Refused, entry, parser_of
 from occbench_tools.lines import reason
 from occbench_tools.screen import columns
 
+THRESHOLD = 0.01  # --threshold: the smallest change that is odd, relative
+
 FORMATS = ("text", "json", "junit", "prometheus")
 
 
@@ -34,8 +36,8 @@ def parser() -> argparse.ArgumentParser:
         help="columns host or uuid, and rack, row, ...: groups to judge, hosts to miss",
     )  # fmt: skip
     words.add_argument(
-        "--threshold", metavar="PERCENT", type=float, default=1.0,
-        help="smallest change that is odd (default: 1)",
+        "--threshold", metavar="PERCENT", type=float, default=100 * THRESHOLD,
+        help=f"smallest change that is odd (default: {100 * THRESHOLD:g})",
     )  # fmt: skip
     words.add_argument(
         "--ignore-unreadable", action="store_true",

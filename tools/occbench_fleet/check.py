@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check: from the folders of a fleet to its odd cards."""
+"""The check: from the folders of a fleet to its odd cards, by the tests of judge.py."""
 
 import tempfile
 from collections import Counter

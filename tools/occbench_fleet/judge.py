@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 from occbench_tools.stats import deviation, student_tail
 
+from occbench_fleet import THRESHOLD
+
 LEVEL = 0.05  # of the whole fleet
-THRESHOLD = 0.01
 LEAST_CARDS = 3  # two cannot tell which is odd
 LEAST_CASES = 3  # by which a resource is judged
 LEAST_GROUPS = 3
