@@ -77,7 +77,9 @@ class Recorded(AttachCase):
         message = on_terminal(80, *words, environment=os.environ | fake)
         lines = [line for line in message.splitlines() if str(self.folder) not in line]
         self.assertLessEqual(max(map(len, lines)), 80, message)
-        verdict = "throughput limit: tensor cores at 88 %, occupancy is not the lever (no more blocks than SMs)"
+        verdict = (
+            "throughput limit: tensor cores at 88 %, occupancy is not the lever (no more blocks than SMs)"
+        )
         self.assertIn(verdict, " ".join(message.split()))
 
     def test_counters_are_given_back_at_every_end(self) -> None:

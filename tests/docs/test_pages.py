@@ -85,11 +85,8 @@ def test_a_page_for_each_experiment() -> None:
 
 def test_modules_are_in_the_table() -> None:
     """docs/extending.md names each folder that has sources, or one that holds it."""
-    named = set(
-        re.findall(
-            r"`([\w/]+)`", "".join(re.findall(r"^\|([^|]+)\|", text_of("docs/extending.md"), re.MULTILINE))
-        )
-    )
+    table = text_of("docs/extending.md").partition("\n| module |")[2].partition("\n\n")[0]
+    named = set(re.findall(r"`([\w/]+)`", "".join(re.findall(r"^\|([^|]+)\|", table, re.MULTILINE))))
     tops = ("benchmarks", "harness", "kernels", "include", "python", "tools")
     folders = {
         path.parent.relative_to(ROOT).as_posix()
