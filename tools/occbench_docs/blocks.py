@@ -109,7 +109,7 @@ def of_explain(words: str) -> str:
 
 
 def of_achieved(gpu: str) -> str:
-    return explain.of_occupancy(run_of(gpu.removeprefix("@")).folder)
+    return explain.occupancy_text(run_of(gpu.removeprefix("@")).folder)
 
 
 def of_predictions(gpu: str) -> str:

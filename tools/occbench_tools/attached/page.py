@@ -25,7 +25,7 @@ from occbench_tools.attached.text import (
     shape,
     time_of,
 )
-from occbench_tools.report.payload import flat
+from occbench_tools.report.payload import flatten
 
 LARGEST = 10  # kernels that are pictured
 MOST = 1000  # rows of the table
@@ -56,7 +56,7 @@ def document(folder: Attached, binaries: list[Path]) -> dict[str, Any]:
     run = dict(
         label=folder.gpus, model=False, date=str(env.get("created_utc", "")), toolkit="", driver="",
         commit=str(env.get("git_commit") or ""), said=found["summary"],
-        notes=[*folder.warnings, *env["complaints"]], env=flat(env),
+        notes=[*folder.warnings, *env["complaints"]], env=flatten(env),
     )  # fmt: skip
     return dict(
         runs=[run], units={}, axes={}, docs={}, cliff_columns=[], experiments=[], side="Findings",

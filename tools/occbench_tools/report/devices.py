@@ -14,7 +14,7 @@ from occbench_tools.report.payload import Run
 
 
 def section(runs: list[Run]) -> str:
-    """HTML; nothing where all runs are of one kind of device, or have no case in common."""
+    """The section's HTML; empty where all runs are of one kind of device or have no case in common."""
     old = runs[0]
     parts = []
     for new in runs[1:]:
@@ -35,7 +35,7 @@ def speedup(rows: pd.DataFrame, old: Run, new: Run) -> str:
     from occbench_tools.plot.devices import devices
 
     _, median, low, high = spread(rows["speedup"])
-    said = f"{new.gpu} against {old.gpu}: {low:.2f} to {high:.2f} times as fast, median {median:.2f}."
+    sentence = f"{new.gpu} against {old.gpu}: {low:.2f} to {high:.2f} times as fast, median {median:.2f}."
     wide, narrow = (
         "data:image/svg+xml;base64,"
         + base64.b64encode(plot.svg(devices(pictured(rows), old.env, new.env, small))).decode()
@@ -43,13 +43,13 @@ def speedup(rows: pd.DataFrame, old: Run, new: Run) -> str:
     )
     picture = (
         f'<picture class="devices"><source media="(max-width: 760px)" srcset="{narrow}">'
-        f'<img alt="{html(said)}" src="{wide}"></picture>'
+        f'<img alt="{html(sentence)}" src="{wide}"></picture>'
     )
-    return f'<p class="lead">{html(said)}</p>{picture}{table(law_rows(rows))}{table(bound_rows(rows))}'
+    return f'<p class="lead">{html(sentence)}</p>{picture}{table(law_rows(rows))}{table(bound_rows(rows))}'
 
 
 def table(rows: list[list[str]]) -> str:
-    """The first row is the head."""
+    """The rows as an HTML table, the first as its head."""
     if not rows:
         return ""
     head, *body = rows

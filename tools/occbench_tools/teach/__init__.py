@@ -20,7 +20,7 @@ from occbench_tools.command import Refused, entry, folders_of
 from occbench_tools.escape import printable
 from occbench_tools.lines import complain, say
 from occbench_tools.programs import run_program
-from occbench_tools.report import page_parser, read_runs, warn, write
+from occbench_tools.report import complain_of_rows, page_parser, read_runs, write
 from occbench_tools.report.payload import Run, labels
 from occbench_tools.teach.calculator import Calculator, Footprint
 from occbench_tools.teach.figures import Desk
@@ -244,4 +244,4 @@ def main(arguments: list[str] | None = None) -> int:
         check_all(options, files, desks[0], language)
     else:
         write(options, folders, "teach.html", page(desks))
-    return warn("occbench teach", runs)
+    return complain_of_rows("occbench teach", runs)

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from occbench_tools.report import checked
+from occbench_tools.report import checked_document
 from occbench_tools.report.page import render
 from occbench_tools.teach.calculator import Answer, Calculator
 from occbench_tools.teach.figures import Desk, Skipped, holds
@@ -99,7 +99,7 @@ def section(lesson: Lesson, desks: list[Desk], named: dict[str, str]) -> Part:
 def page(desks: list[Desk]) -> str:
     """The page of runs. Raises Refused."""
     runs = [desk.run for desk in desks if desk.run]
-    data = checked(runs, {lesson.chart.experiment for lesson in LESSONS})
+    data = checked_document(runs, {lesson.chart.experiment for lesson in LESSONS})
     named = {BOOK: "A100"} | {desk.device: desk.label for desk in desks if desk.device != "cc8.0"}
     data["sections"] = [section(lesson, desks, named) for lesson in LESSONS]
     return render(data, TITLE)
