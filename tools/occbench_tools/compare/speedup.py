@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of different devices compared: the speed-up comes first, then all that differs."""
+"""Runs of different devices compared: the speed-up comes first, then all differences."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from occbench_tools.compare.digest import (
     JUDGED,
     NAME,
     chance,
-    counted,
+    count_text,
     gpu,
     hidden,
     largest,
@@ -26,8 +26,8 @@ from occbench_tools.folder import Folder
 from occbench_tools.screen import LINES, aligned, elided, joined, wrapped
 
 ROWS = 4  # of curves on the screen
-LISTED = 6  # cases on it: the speed-up comes first
-MATRIX = 6  # runs of a matrix on it
+LISTED = 6  # cases on the screen
+MATRIX = 6  # runs of a matrix on the screen
 TIMED = "timed"  # form of the chains that one thread times: one number per kind of memory
 
 
@@ -42,7 +42,7 @@ def rows_of(one: Comparison) -> pd.DataFrame:
 
 
 def times(value: float) -> str:
-    """'1.07', of a speed-up."""
+    """'1.07' for a speed-up; empty for NaN."""
     return "" if pd.isna(value) else f"{value:.2f}"
 
 
@@ -67,32 +67,32 @@ def headline(one: Comparison, rows: pd.DataFrame) -> list[str]:
     count, median, low, high = speedup.spread(rows["speedup"])
     if not count:
         return [f"{new} against {old}: no case counts its work alike in both."]
-    told = [f"{one.verdicts.get(name, 0):,} {name}" for name in (JUDGED[0], JUDGED[1], SAME, JUDGED[2])]
+    counts = [f"{one.verdicts.get(name, 0):,} {name}" for name in (JUDGED[0], JUDGED[1], SAME, JUDGED[2])]
     return [
         f"{new} against {old}: {times(low)} to {times(high)} times as fast "
-        f"(90 % of {counted(count, 'case')}); median {times(median)}.",
-        f"{', '.join(told)}: in seconds, by more than {chance(one)}.",
+        f"(90 % of {count_text(count, 'case')}); median {times(median)}.",
+        f"{', '.join(counts)}: in seconds, by more than {chance(one)}.",
     ]
 
 
 def law_rows(rows: pd.DataFrame) -> list[list[str]]:
-    """The bands of DRAM, the only ceiling whose share says what another DRAM is worth."""
+    """The bands of DRAM, the only ceiling whose share predicts the gain by another DRAM."""
     table = speedup.law(rows)
     table = table[table["kind"] == "DRAM"]
     if table.empty:
         return []
-    told = [[f"{row['from']}-{row['to']} %", f"{row['count']:,}", times(row["median"]), ends(row)]
+    body = [[f"{row['from']}-{row['to']} %", f"{row['count']:,}", times(row["median"]), ends(row)]
             for _, row in table.iterrows()]  # fmt: skip
-    return [["DRAM used", "cases", "median", "90 %"], *told]
+    return [["DRAM used", "cases", "median", "90 %"], *body]
 
 
 def bound_rows(rows: pd.DataFrame) -> list[list[str]]:
-    """What bounded the cases on the old device."""
-    told = [
+    """Speed-ups by the cases' bound on the old device."""
+    body = [
         [row["bound"], f"{row['count']:,}", times(row["median"]), ends(row)]
         for _, row in speedup.by_bound(rows).iterrows()
     ]
-    return [["bound by", "cases", "median", "90 %"], *told] if told else []
+    return [["bound by", "cases", "median", "90 %"], *body] if body else []
 
 
 def beside(left: list[str], right: list[str], width: int) -> list[str]:
@@ -106,16 +106,16 @@ def beside(left: list[str], right: list[str], width: int) -> list[str]:
 
 
 def curve_rows(one: Comparison, rows: pd.DataFrame) -> list[list[str]]:
-    """Per experiment the speed-up at both ends of its dial, and where its curves part."""
+    """Per experiment the speed-up at both ends of its dial, and where its curves diverge."""
     head = ["experiment", "median", "over its dial", "from", "to", "curves part", "at"]
-    told = []
+    body = []
     for _, row in speedup.curves(rows, one.base.env["experiments"]).iterrows():
-        parts = f"{row['parted']} of {row['curves']}" if row["curves"] else ""
-        at = f"{row['parts_at']:g}" if pd.notna(row["parts_at"]) else ""
+        parts = f"{row['diverging']} of {row['curves']}" if row["curves"] else ""
+        at = f"{row['diverges_at']:g}" if pd.notna(row["diverges_at"]) else ""
         dial = f"{row['dial']} {row['first']:g} to {row['last']:g}" if pd.notna(row["first"]) else row["dial"]
-        told.append([row["experiment"], times(row["median"]), dial, times(row["at_first"]),
+        body.append([row["experiment"], times(row["median"]), dial, times(row["at_first"]),
                      times(row["at_last"]), parts, at])  # fmt: skip
-    return [head, *told]
+    return [head, *body]
 
 
 def latency_words(rows: pd.DataFrame) -> list[str]:
@@ -128,14 +128,14 @@ def latency_words(rows: pd.DataFrame) -> list[str]:
 
 
 def screen(one: Comparison, width: int) -> list[str]:
-    """The whole screen: speed-up by share of the old device, where curves part, and the environment."""
+    """The whole screen: speed-up by share of the old device, where curves diverge, and the environment."""
     rows = rows_of(one)
     lines = wrapped(" ".join([*headline(one, rows), opening.sentence(one)]), width)
     tables = [aligned(table, width, 0) for table in (law_rows(rows), bound_rows(rows))]
     lines += ["", *beside(*tables, width)]
     last = [*outcome(one, width, names=1), *notes(one, width)]
-    if told := latency_words(rows):
-        last = [*wrapped(f"Latency, cycles: {joined(told, 2 * width - 25)}.", width), *last]
+    if latencies := latency_words(rows):
+        last = [*wrapped(f"Latency, cycles: {joined(latencies, 2 * width - 25)}.", width), *last]
     room = LINES - len(lines) - len(last) - 3
     parting = curve_rows(one, rows)[: max(0, min(ROWS, room - 1)) + 1]
     if room > 2 and len(parting) > 1:
@@ -149,28 +149,28 @@ def sections(one: Comparison, everything: bool) -> list[Section]:
     """All tables; the environment, which two devices never share, comes last."""
     rows = rows_of(one)
     mark = " (MODEL, not measured)" if one.modelled else ""
-    said = headline(one, rows)
+    lines = headline(one, rows)
     environment, total, cases, *rest = show.sections(one, everything)
-    parts = [Section(f"Speed-up{mark}", said, bound_rows(rows))]
+    parts = [Section(f"Speed-up{mark}", lines, bound_rows(rows))]
     parts.append(Section(f"Speed-up over the share of the old device's ceiling{mark}", [], every_law(rows)))
-    parted = "A curve parts where its speed-up leaves that of its lowest dial value by "
-    parted += f"{100 * speedup.PARTED:g} % for good; median over its curves."
-    parts.append(Section("Speed-up over the dial of each experiment", [parted], curve_rows(one, rows)))
+    explanation = "A curve parts where its speed-up leaves that of its lowest dial value by "
+    explanation += f"{100 * speedup.DIVERGENCE:g} % for good; median over its curves."
+    parts.append(Section("Speed-up over the dial of each experiment", [explanation], curve_rows(one, rows)))
     if len(chains := latency_rows(rows)) > 1:
         parts.append(Section("Latencies side by side: one thread, one chain", [], chains))
     kinds = ("gpu.", "cuda_toolkit", "git_commit", "preset", "benchmark_filter")
-    told = one.environment[one.environment["field"].str.startswith(kinds)]
-    environment.table = show.grid(told) if len(told) else []
+    changes = one.environment[one.environment["field"].str.startswith(kinds)]
+    environment.table = show.grid(changes) if len(changes) else []
     return [*parts, total, *rest, cases, environment]
 
 
 def every_law(rows: pd.DataFrame) -> list[list[str]]:
     """All kinds of ceiling, band by band."""
-    told = [
+    body = [
         [row["kind"], f"{row['from']}-{row['to']} %", f"{row['count']:,}", times(row["median"]), ends(row)]
         for _, row in speedup.law(rows).iterrows()
     ]
-    return [["ceiling", "share used", "cases", "median", "90 %"], *told]
+    return [["ceiling", "share used", "cases", "median", "90 %"], *body]
 
 
 def latency_rows(rows: pd.DataFrame) -> list[list[str]]:
@@ -196,22 +196,22 @@ def speedups(runs: list[Folder]) -> list[list[tuple[int, float, float, float]]]:
 
 
 def labels(runs: list[Folder]) -> list[str]:
-    """A short name for each run that no other has."""
+    """A short, unique name for each run."""
     names = [gpu(run).removeprefix("NVIDIA ") for run in runs]
     return [name if names.count(name) == 1 else f"{name} #{names[: i + 1].count(name)}"
             for i, name in enumerate(names)]  # fmt: skip
 
 
 def matrix(runs: list[Folder]) -> Section:
-    """All of it, with the spread; BASE is 0."""
+    """The whole matrix, with the spread; BASE is 0."""
     head = ["", "device", *(f"against {i}" for i in range(len(runs)))]
     rows = [
         [f"{i}", name, *(f"{times(median)} {times(low)}-{times(high)}" * (i != k)
                          for k, (_, median, low, high) in enumerate(row))]
         for i, (name, row) in enumerate(zip(labels(runs), speedups(runs), strict=True))
     ]  # fmt: skip
-    said = ["Row over column: median of the cases, and the range of 90 % of them."]
-    return Section("Times as fast", said, [head, *rows])
+    lines = ["Row over column: median of the cases, and the range of 90 % of them."]
+    return Section("Times as fast", lines, [head, *rows])
 
 
 def several(found: list[Comparison], width: int) -> list[str]:
@@ -229,7 +229,7 @@ def several(found: list[Comparison], width: int) -> list[str]:
         rows.append([f"{i}", name, *(times(median) for _, median, _, _ in row), *counts[i]])
     lines = [*wrapped(head, width), "", *aligned(rows, width, 1)]
     if len(found) + 1 > len(runs):
-        lines.append(f"{counted(len(found) + 1 - len(runs), 'more run')}: --verbose")
+        lines.append(f"{count_text(len(found) + 1 - len(runs), 'more run')}: --verbose")
     lines += wrapped("Times as fast, median of the cases: row over column. Verdicts: compared with 0.", width)
     lines.append("")
     cases = largest(found, LINES - len(lines) - 1, width, numbered=True)
