@@ -31,9 +31,9 @@ def round_dials(cases: pd.DataFrame) -> pd.DataFrame:
 def align(base: pd.DataFrame, other: pd.DataFrame, alike: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Pairs (base_case_id, case_id, aligned_by), and the cases without a partner (side, case_id, why).
 
-    Of two sets of valid rows. alike: of one kind of device, where equal names suffice; between kinds, a name's
-    bytes may leave other warps, so that the warps must be equal too. Of cases of one side that share all
-    dials, the one with the least ballast is paired if their warps and carve-out are the same too; else none.
+    Of two sets of valid rows. alike: of one kind of device, where equal names suffice; between kinds, the
+    bytes in a name may leave other warps, so that warps must be equal too. Of cases of one side that share
+    all dials, the one with least ballast is paired if their warps and carve-out are the same too; else none.
     """
     by_name = ["case_id"] if alike else ["case_id", "warps_per_sm"]
     left, right = round_dials(base), round_dials(other)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from occbench_tools.attached.folder import read_attached
-from occbench_tools.attached.text import without_arguments
+from occbench_tools.attached.text import strip_arguments
 from occbench_tools.devices.features import SHARED
 from occbench_tools.import_ncu import NotNcu
 
@@ -23,7 +23,7 @@ SUFFIX = re.compile(r"(?<=\d)[ul]+\b")  # the C++ library's: 128ul
 def plain_name(name: str) -> str:
     """The common part of both spellings of a kernel's name: no result, arguments, casts or blanks."""
     name = SUFFIX.sub("", CAST.sub("", UNNAMED.sub("{}", name.strip()))).removeprefix("void ")
-    return without_arguments(name).replace("true", "1").replace("false", "0").replace(" ", "")
+    return strip_arguments(name).replace("true", "1").replace("false", "0").replace(" ", "")
 
 
 def with_launches(kernels: pd.DataFrame, folder: Path) -> pd.DataFrame:

@@ -124,7 +124,7 @@ def program_text(folder: Path, most: int | None, form: str) -> str:
     program = read_attached(folder)
     if program.kernels.empty:
         raise Refused(1, program.why_empty)
-    found = headings(program.found, folder)
+    found = headings(program.findings, folder)
     if form == "json":
         return as_json({heading: words[:most] for heading, words in found.items()})
     if form == "markdown":
