@@ -38,20 +38,20 @@ def options_of(words: str) -> tuple[dict[str, str], str]:
     return options, words
 
 
-def cut(text: str, ranges: str) -> str:
-    """Some of its lines, counted from 1, '1-12,20,30-'; '...' marks omitted lines."""
+def select_lines(text: str, ranges: str) -> str:
+    """Some of the lines, counted from 1, '1-12,20,30-'; '...' marks omitted lines."""
     lines = text.rstrip("\n").split("\n")
-    kept: list[str] = []
+    selected: list[str] = []
     last = 0
     for part in ranges.split(","):
         found = re.fullmatch(r"(\d+)(-(\d*))?", part)
         if not found or int(found[1]) <= last or int(found[1]) > len(lines):
             raise DocsError(f"lines={ranges}: of {len(lines)} lines, '1-12,20,30-' in rising order")
         first = int(found[1])
-        kept += ["..."] * (first > last + 1)
+        selected += ["..."] * (first > last + 1)
         last = min(int(found[3] or len(lines)) if found[2] else first, len(lines))
-        kept += lines[first - 1 : last]
-    return "\n".join(kept + ["..."] * (last < len(lines)))
+        selected += lines[first - 1 : last]
+    return "\n".join(selected + ["..."] * (last < len(lines)))
 
 
 def with_runs(command: str) -> str:
@@ -63,7 +63,7 @@ def of_output(words: str) -> str:
     options, command = options_of(words)
     command = with_runs(command)
     printed = "\n".join(line.rstrip() for line in output(command, int(options.get("exit", 0))).splitlines())
-    return console(command, cut(printed, options["lines"]) if "lines" in options else printed)
+    return console(command, select_lines(printed, options["lines"]) if "lines" in options else printed)
 
 
 def of_file(words: str) -> str:
@@ -75,7 +75,7 @@ def of_file(words: str) -> str:
     first, _, text = path.read_text(encoding="utf-8").partition("\n")
     if not first.startswith("$ "):
         raise DocsError(f"{name}: its first line must be the command: '$ occbench ...'")
-    return console(first[2:], cut(text, options["lines"]) if "lines" in options else text)
+    return console(first[2:], select_lines(text, options["lines"]) if "lines" in options else text)
 
 
 def of_source(words: str) -> str:
@@ -85,7 +85,9 @@ def of_source(words: str) -> str:
     if not path.is_file():
         raise DocsError(f"there is no {name}")
     text = path.read_text(encoding="utf-8")
-    shown = cut(text, options["lines"]) if "lines" in options else text.partition("\n")[2].strip("\n")
+    shown = (
+        select_lines(text, options["lines"]) if "lines" in options else text.partition("\n")[2].strip("\n")
+    )
     return f"```{LANGUAGES[path.suffix]}\n{shown}\n```"
 
 

@@ -72,7 +72,7 @@ def hide(_: Run, field: str, name: str, cycles: str, instructions: str) -> str:
 
 
 def compute(_: Run, *words: str) -> str:
-    """Of numbers, + - * / // and ceil() and round() alone."""
+    """The value of an expression of numbers, + - * / //, ceil() and round() alone."""
     text = re.sub(r"(?<=\d),(?=\d{3})", "", " ".join(words))
     if re.search(r"[^\d\s.,()+*/-]", re.sub(r"ceil|round", "", text)):
         raise DocsError(f"'{text}' is not arithmetic")
@@ -85,7 +85,7 @@ def best(run: Run, experiment: str, where: str, column: str) -> str:
 
 
 def picks(run: Run, within: str) -> str:
-    """'8 of 9': kernels whose throughput at the block size of the API is so near their best."""
+    """'8 of 9': kernels whose throughput at the API's block size is within this percentage of their best."""
     rows = run.of("block_size_pick")
     best = rows.groupby("curve")["throughput"].max()
     picked = rows[rows["block_size"] == rows["block_size_api"]].set_index("curve")["throughput"]
@@ -126,7 +126,7 @@ KINDS: dict[str, Callable[..., str]] = {
 }
 
 
-def filled(text: str) -> str:
+def fill_figures(text: str) -> str:
     """The text with its figures, computed now. Raises DocsError."""
 
     def replace(found: re.Match[str]) -> str:
@@ -156,7 +156,13 @@ def page() -> str:
             table(
                 ["text:line", "claim", "verdict", "ours", "why"],
                 [
-                    [row["text"], row["claim"], row["verdict"], filled(row["ours"]), filled(row["why"])]
+                    [
+                        row["text"],
+                        row["claim"],
+                        row["verdict"],
+                        fill_figures(row["ours"]),
+                        fill_figures(row["why"]),
+                    ]
                     for row in rows
                     if row["part"] == part
                 ],
