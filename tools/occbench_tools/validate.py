@@ -263,7 +263,7 @@ def main(arguments: list[str] | None = None) -> int:
     report, rules = Report(), schema()
     for folder in folders:
         check_folder(folder, rules, report)
-    report.rest()
+    report.report_rest()
     print(
         f"{len(folders)} folder{'s' * (len(folders) != 1)}, {report.counts()}: "
         f"{report.violations} violation{'s' * (report.violations != 1)}"
