@@ -26,7 +26,7 @@ from typing import Any
 from occbench_docs import DOCS, DocsError, figures
 from occbench_docs.markdown import table
 from occbench_docs.program import output
-from occbench_docs.runs import Run, grouped, percent, run_of
+from occbench_docs.runs import Run, group_digits, percent, run_of
 from occbench_docs.tables import rows_of
 
 FILE = DOCS / "data" / "claims.csv"
@@ -81,7 +81,7 @@ def compute(_: Run, *words: str) -> str:
 
 def best(run: Run, experiment: str, where: str, column: str) -> str:
     case = figures.best(experiment, "" if where == "all" else where)
-    return figures.throughput(case)(run) if column == "throughput" else figures.of_ceiling(case)(run)
+    return figures.throughput(case)(run) if column == "throughput" else figures.ceiling_share(case)(run)
 
 
 def picks(run: Run, within: str) -> str:
@@ -117,12 +117,12 @@ KINDS: dict[str, Callable[..., str]] = {
     "env": lambda run, path: plain(figures.value_at(run.env, path)),
     "case": lambda run, case, column, form=",.0f": figures.cell(case, column, f"{{:{form}}}")(run),
     "raw": lambda run, case, column: str(run.case(case)[column]),
-    "ceiling": lambda run, case: figures.of_ceiling(case)(run),
+    "ceiling": lambda run, case: figures.ceiling_share(case)(run),
     "divergent": lambda run, case: percent(run.case(case)["divergent_warps"]),
     "ratio": lambda run, a, b, form=".2f": figures.ratio(a, b, form=f"{{:{form}}}")(run),
     "change": lambda run, a, b: figures.change(a, b)(run),
     "share": lambda run, a, b: figures.share(a, b)(run),
-    "rows": lambda run, *where: grouped(len(run.cases.query(" ".join(where)))),
+    "rows": lambda run, *where: group_digits(len(run.cases.query(" ".join(where)))),
 }
 
 

@@ -107,7 +107,7 @@ def sentences(run: Run, name: str) -> list[str]:
     return all_sentences(run).get(name, [])[:SENTENCES]
 
 
-def numbered(run: Run, name: str) -> str:
+def numbered_list(run: Run, name: str) -> str:
     return "\n".join(f"{n}. {words}" for n, words in enumerate(sentences(run, name), 1)) or "Not in this run."
 
 
@@ -125,7 +125,7 @@ def page(name: str) -> str:
     measured = [run for run in runs() if len(run.of(name))]
     found = []
     for run in measured:
-        found += [f"On one {run.gpu}:", numbered(run, name)]
+        found += [f"On one {run.gpu}:", numbered_list(run, name)]
         if run is runs()[0]:
             found.append(f"![{name} on one {run.gpu}](../images/{name}.svg)")
     kernels = families(name)

@@ -26,7 +26,7 @@ from occbench_tools.predictions import AIM
 
 from occbench_docs import DocsError
 from occbench_docs.program import output
-from occbench_docs.runs import Run, grouped, percent, rate, run_of
+from occbench_docs.runs import Run, group_digits, percent, rate, run_of
 from occbench_docs.tables import rows_of
 
 Figure = Callable[[Run], str]
@@ -99,7 +99,7 @@ def share(a: str | Case, b: str | Case, column: str = "throughput", digits: int 
     return lambda run: f"{100 * quotient(a, b, column)(run):.{digits}f} %"
 
 
-def of_ceiling(which: str | Case, digits: int = 1) -> Figure:
+def ceiling_share(which: str | Case, digits: int = 1) -> Figure:
     return lambda run: f"{case(which)(run)['percent_of_ceiling']:.{digits}f} %"
 
 
@@ -128,7 +128,7 @@ def occupancy_for(part: float, experiment: str, where: str = "", of: Case | None
 def count(experiment: str = "", where: str = "", thing: str = "") -> Figure:
     def text_of(run: Run) -> str:
         rows = run.rows(experiment, where) if experiment else run.cases
-        return f"{grouped(len(rows))}{thing and ' '}{thing}"
+        return f"{group_digits(len(rows))}{thing and ' '}{thing}"
 
     return text_of
 
@@ -146,7 +146,7 @@ def counter_agrees(run: Run) -> str:
     """'2,471 of 2,538': cases whose block records and hardware counter agree, as `explain` counts them."""
     both = run.cases.dropna(subset=["occupancy_resident", "occupancy_achieved"])
     differences = (both["occupancy_resident"] - both["occupancy_achieved"]).abs()
-    return f"{grouped(int((differences <= POINTS).sum()))} of {grouped(len(both))}"
+    return f"{group_digits(int((differences <= POINTS).sum()))} of {group_digits(len(both))}"
 
 
 def env(path: str, form: str = "{}", scale: float = 1) -> Figure:
@@ -241,11 +241,11 @@ FIGURES: dict[str, Figure] = {
     "bulk-best-1w-occupancy": occupancy(ONE_WARP),
     # FMA chains.
     "fma-best": throughput(best("latency_hiding", "family == 'fma_chain'")),
-    "fma-ilp1-4w": of_ceiling(latency_hiding(FMA2, 4)),
-    "fma-ilp4-4w": of_ceiling(latency_hiding("fma_chain.two-operand-ilp4", 4)),
-    "fma2-best": of_ceiling(best("latency_hiding", "variant == 'two-operand-ilp1'")),
-    "fma3-best": of_ceiling(best("latency_hiding", "variant == 'three-operand-ilp1'")),
-    **{f"fma-{warps}w": of_ceiling(latency_hiding(FMA2, warps)) for warps in (16, 20, 24, 32)},
+    "fma-ilp1-4w": ceiling_share(latency_hiding(FMA2, 4)),
+    "fma-ilp4-4w": ceiling_share(latency_hiding("fma_chain.two-operand-ilp4", 4)),
+    "fma2-best": ceiling_share(best("latency_hiding", "variant == 'two-operand-ilp1'")),
+    "fma3-best": ceiling_share(best("latency_hiding", "variant == 'three-operand-ilp1'")),
+    **{f"fma-{warps}w": ceiling_share(latency_hiding(FMA2, warps)) for warps in (16, 20, 24, 32)},
     # Registers and spills.
     "loads-31": throughput(REGISTERS.format("load-live17-maxnreg31")),
     "loads-33": throughput(REGISTERS.format("load-live19-maxnreg33")),
