@@ -140,7 +140,7 @@ def found_in(made_up: Fleet) -> pd.DataFrame:
         effects = store.effects(dict.fromkeys(range(cards), 0))
     labels = pd.DataFrame(dict(host=[host(place) for place in range(cards)]), dtype=object)
     labels["rack"] = [f"r{place // CARDS // HOSTS}" for place in range(cards)]
-    tests, _ = judge.test_cards(effects, labels, spread()["resources"], reference=False)
+    tests, _ = judge.card_tests(effects, labels, spread()["resources"], reference=False)
     return judge.odd_tests(tests)
 
 

@@ -96,7 +96,7 @@ def test_against_a_reference(slow: Path, good: Path, fleet_check: FleetCheck) ->
 def test_a_reference_may_itself_lie_off_the_middle() -> None:
     effects = pd.DataFrame(dict(grp=0, card=[0], resource="DRAM", effect=[0.02], cases=[10]))
     known = {"DRAM": dict(cards=0.01)}
-    (found,) = judge.test_cards(effects, pd.DataFrame(dict(host=["a"])), known, reference=True)[
+    (found,) = judge.card_tests(effects, pd.DataFrame(dict(host=["a"])), known, reference=True)[
         0
     ].itertuples()
     assert found.z == pytest.approx(0.02 / (0.01 * np.sqrt(2)))
@@ -145,7 +145,7 @@ def test_the_family_wise_error_is_the_level() -> None:
         for _ in range(200):
             effects = pd.DataFrame(dict(card=range(cards), grp=0, resource="DRAM", cases=10))
             effects["effect"] = chance.normal(0, 0.002, cards)
-            tests, _ = judge.test_cards(effects, pd.DataFrame(index=effects["card"]), known, reference=False)
+            tests, _ = judge.card_tests(effects, pd.DataFrame(index=effects["card"]), known, reference=False)
             alarms += bool((tests["p_holm"] <= judge.LEVEL).any())
         assert alarms <= 200 * judge.LEVEL + 3 * np.sqrt(200 * 0.05), (cards, alarms)
 

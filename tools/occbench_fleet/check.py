@@ -99,7 +99,7 @@ def judge_all(found: Checked, store: Store, reference: Path | None, threshold: f
     labels_of_cards = pd.DataFrame(
         [{"host": card.host, **card.labels} for card in cards], columns=["host", *names], dtype=object
     )
-    tests, found.spreads = judge.test_cards(
+    tests, found.spreads = judge.card_tests(
         effects, labels_of_cards, spread()["resources"], reference_card is not None
     )
     found.effects = tests[tests["kind"] == "card"][["card", "resource", "effect", "z", "p_holm"]]

@@ -47,7 +47,7 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     return found
 
 
-def test_cards(
+def card_tests(
     effects: pd.DataFrame, labels: pd.DataFrame, known: dict[str, Any], reference: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tests of all cards and groups, and the spread by group of settings and resource.
@@ -80,7 +80,7 @@ def test_cards(
         )
         for kind in labels:
             named_cards = mine.assign(name=mine["card"].map(labels[kind]), effect=mine["effect"] - middle)
-            rows += test_groups(named_cards[named_cards["name"].fillna("") != ""], kind, scale, freedom)
+            rows += group_tests(named_cards[named_cards["name"].fillna("") != ""], kind, scale, freedom)
     if not rows:
         empty = ["grp", "card", "resource", "cases", "kind", "name", "effect", "z", "p_value", "p_holm"]
         return pd.DataFrame(columns=empty), pd.DataFrame(spreads)
@@ -88,7 +88,7 @@ def test_cards(
     return tests.assign(p_holm=holm(tests["p_value"].to_numpy())), pd.DataFrame(spreads)
 
 
-def test_groups(cards: pd.DataFrame, kind: str, scale: float, freedom: float) -> Iterable[pd.DataFrame]:
+def group_tests(cards: pd.DataFrame, kind: str, scale: float, freedom: float) -> Iterable[pd.DataFrame]:
     """Tests of the medians of groups, of two cards and more.
 
     Their spread is the larger of that of independent cards and that of the groups themselves: cards of a

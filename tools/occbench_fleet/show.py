@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 from occbench_tools.escape import as_json, printable
-from occbench_tools.screen import aligned, wrapped
+from occbench_tools.screen import align_columns, wrap
 
 from occbench_fleet.check import Checked, Finding
 from occbench_fleet.resources import BY_NAME
@@ -43,7 +43,7 @@ def verdict(found: Checked) -> str:
 
 
 def as_text(found: Checked, width: int) -> list[str]:
-    lines = wrapped(verdict(found), width)
+    lines = wrap(verdict(found), width)
     own = [f for f in found.odd if not f.within]
     table = [
         [f.kind, printable(f.name), str(len(f.cards)), f.resource, change(f), f"{f.z:+.1f}"]
@@ -51,11 +51,11 @@ def as_text(found: Checked, width: int) -> list[str]:
     ]
     if table:
         head = ["odd", "which", "cards", "in", "by", "z"]
-        lines += ["", *aligned([head, *table], width, names=1, left=(0, 3))]
+        lines += ["", *align_columns([head, *table], width, names=1, left=(0, 3))]
     if len(own) > MOST:
         lines.append(f"and {len(own) - MOST:,} more: --format json has all")
     if within := len(found.odd) - len(own):
-        lines += wrapped(f"{within:,} more are as odd as the group above that they belong to", width)
+        lines += wrap(f"{within:,} more are as odd as the group above that they belong to", width)
     for title, spread_rows in (
         ("not read", found.unread),
         ("complaints", found.failed),
@@ -64,14 +64,14 @@ def as_text(found: Checked, width: int) -> list[str]:
         if spread_rows:
             lines += ["", title]
             for each in spread_rows[:MOST]:
-                first, *more = wrapped(each, width - 2)
+                first, *more = wrap(each, width - 2)
                 lines += [f"  {first}", *(f"    {line}" for line in more)]
         if len(spread_rows) > MOST:
             lines.append(f"  and {len(spread_rows) - MOST:,} more")
     if len(found.spreads):
         spread_rows = found.spreads[found.spreads["grp"] == 0]
         spread = ", ".join(f"{row.resource} {100 * row.spread:.2f} %" for row in spread_rows.itertuples())
-        lines += ["", *wrapped(f"spread of good cards (standard deviation): {spread}", width)]
+        lines += ["", *wrap(f"spread of good cards (standard deviation): {spread}", width)]
     return lines
 
 

@@ -51,7 +51,7 @@ class Folder:
         return self.cases[self.cases["status"] == "valid"]
 
     @property
-    def modelled(self) -> bool:
+    def is_modelled(self) -> bool:
         """Whether it is a model's run, without measurements."""
         return self.env["source"] == "model"
 

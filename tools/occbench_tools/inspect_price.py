@@ -231,8 +231,8 @@ def main(argv: list[str] | None = None) -> int:
                 raise Refused(4, f"{file}: is no regular file")
             file.open("rb").close()
         prices, others = price(options.files, attached)
-    except Skip as missing:
-        raise Refused(5, str(missing)) from None
+    except Skip as error:
+        raise Refused(5, str(error)) from None
     except (OSError, ValueError) as error:
         raise Refused(4, reason(options.folder, error)) from None
     for warning in attached.warnings:

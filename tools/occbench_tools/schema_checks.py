@@ -208,11 +208,15 @@ def check_env(path: Path, rules: dict[str, Any], report: Report) -> RunFacts:
     try:
         max_warps = env["gpu"]["max_threads_per_sm"] // env["gpu"]["warp_size"]
     except (KeyError, TypeError, ZeroDivisionError):
-        max_warps = None  # told above
+        max_warps = None  # reported above
     rename_fields(env, newest)
     experiments = env.get("experiments")
-    its = experiments.items() if isinstance(experiments, dict) else ()
-    uncounted = frozenset(n for n, it in its if isinstance(it, dict) and it.get("user_kernels") is True)
+    named = experiments.items() if isinstance(experiments, dict) else ()
+    uncounted = frozenset(
+        n
+        for n, description in named
+        if isinstance(description, dict) and description.get("user_kernels") is True
+    )
     return RunFacts(max_warps, env.get("source", "measured"), uncounted, version)
 
 

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from occbench_tools.attached.findings import violation
-from occbench_tools.schema import of_version, under_newest_names
+from occbench_tools.schema import of_version, rename_entries
 from occbench_tools.schema_checks import Report, Row, check_env, close, readable, rows
 from occbench_tools.untrusted_files import parse_json, plain_or_packed, read_untrusted
 
@@ -65,7 +65,7 @@ def check_findings(path: Path, rules: dict[str, Any], report: Report) -> None:
 
 def whole_rows(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[int, Row, bool]]:
     """(line, row, whether each cell is valid by itself) of rows that have all cells."""
-    names = [c["name"] for c in under_newest_names(rules["files"][path.name.removesuffix(".gz")]["columns"])]
+    names = [c["name"] for c in rename_entries(rules["files"][path.name.removesuffix(".gz")]["columns"])]
     for line, cells, good in rows(path, rules, report):
         if len(cells) == len(names):
             yield line, dict(zip(names, cells, strict=True)), good

@@ -26,7 +26,7 @@ from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER
 from occbench_tools.escape import as_json as json_text
 from occbench_tools.escape import csv, records
 from occbench_tools.lines import reason
-from occbench_tools.screen import LINES, aligned, columns, elided, painted, wrapped
+from occbench_tools.screen import LINES, align_columns, columns, elide, paint, wrap
 
 WORDS = {SLOWER: "slower", FASTER: "faster", AMBIGUOUS: "unsure", SAME: "same"}
 WIDE = 120  # columns of a terminal where the whole table fits
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.format == "json":
         text = as_json(changes)
     elif options.format == "table" and not (options.verbose or options.all):
-        text = painted(screen(changes, columns(options.width)), digest.style)
+        text = paint(screen(changes, columns(options.width)), digest.style)
     else:
         parts = sections(changes)
         if options.format == "table":
@@ -72,7 +72,7 @@ def headline(changes: Changes) -> list[str]:
     """Lines on the compared runs, how many kernels changed, and the program as a whole."""
     old, new = changes.old, changes.new
     relation = device_relation(*((folder.env["gpus"] or [{}])[0] for folder in (old, new)))
-    names = [elided(name, digest.NAME) for name in names_of([new.path, old.path])]
+    names = [elide(name, digest.NAME) for name in names_of([new.path, old.path])]
     device = "the same card" if relation == SAME_DEVICE else f"another {new.gpus}"
     if relation == DIFFERENT:
         device = f"{new.gpus} against {old.gpus}"
@@ -153,17 +153,17 @@ def screen(changes: Changes, width: int) -> list[str]:
         kernels["change_verdict"].isin([SLOWER, FASTER]), -1 + kernels["share"]
     )
     kernels = kernels.loc[weight.sort_values(ascending=False, kind="stable").index]
-    lines = [line for text in headline(changes) for line in wrapped(text, width)]
-    lines += [line for text in warnings(changes) for line in wrapped(f"! {text}", width)]
+    lines = [line for text in headline(changes) for line in wrap(text, width)]
+    lines += [line for text in warnings(changes) for line in wrap(f"! {text}", width)]
     end = [*kernels_text(changes.gone, "gone"), *kernels_text(changes.new_ones, "new")]
-    end = [line for text in end for line in wrapped(text, width)]
+    end = [line for text in end for line in wrap(text, width)]
     room = max(LINES - len(lines) - len(end) - 4, 5)
     if len(kernels) > room:
         end.append(f"{count_text(len(kernels) - room, 'kernel')} more: --verbose, or --format csv")
     table = rows(kernels.head(room), ROOM)
     if width < WIDE:
         table = [[row[i] for i in NARROW] for row in table]
-    table = aligned(table, width, 1, left=tuple(range(len(table[0]))))
+    table = align_columns(table, width, 1, left=tuple(range(len(table[0]))))
     return [*lines, "", *table, "", *end] if end else [*lines, "", *table]
 
 

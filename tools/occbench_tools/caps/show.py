@@ -19,7 +19,7 @@ from occbench_tools.caps.timing import Change, Times, change, output_of, percent
 from occbench_tools.escape import printable
 from occbench_tools.inspect_lines.roles import Pool
 from occbench_tools.programs import demangle
-from occbench_tools.screen import elided
+from occbench_tools.screen import elide
 
 Footprints = Callable[..., Footprint]
 NAME = 72
@@ -248,7 +248,7 @@ def show(
         )
         return
     for kernel, rows in found.items():
-        print(printable(elided(demangle_name(kernel), NAME)))
+        print(printable(elide(demangle_name(kernel), NAME)))
         print(f"  {arch} on {device}, blocks of {blocks[kernel]:,}\n")
         print("\n".join(map(printable, table(rows, bool(times), terminal_columns()))))
         notes = sorted({row["status"] for row in rows if "occupancy" in row and row["status"] != "ok"})

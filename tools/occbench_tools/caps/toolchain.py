@@ -109,15 +109,15 @@ class Script:
         """The same steps on copies of the files (links, where the file system has them)."""
         shutil.copytree(self.folder, folder, copy_function=link_or_copy)
 
-        def moved(step: str | Ptxas) -> str | Ptxas:
+        def move_step(step: str | Ptxas) -> str | Ptxas:
             if isinstance(step, str):
                 return step.replace(str(self.folder), str(folder))
             return replace(
-                step, command=str(moved(step.command)), ptx=Path(str(moved(str(step.ptx)))),
-                cubin=Path(str(moved(str(step.cubin)))),
+                step, command=str(move_step(step.command)), ptx=Path(str(move_step(str(step.ptx)))),
+                cubin=Path(str(move_step(str(step.cubin)))),
             )  # fmt: skip
 
-        return Script(folder, self.env, self.front, [moved(step) for step in self.back])
+        return Script(folder, self.env, self.front, [move_step(step) for step in self.back])
 
 
 def link_or_copy(source: str, target: str) -> None:

@@ -23,7 +23,7 @@ from occbench_tools.escape import printable
 from occbench_tools.explain.program import document_of
 from occbench_tools.folder import Folder, check_rows, read_folder
 from occbench_tools.lines import complain, write_whole
-from occbench_tools.screen import columns, painted
+from occbench_tools.screen import columns, paint
 
 COLOURS = {"confirmed": "bold", "unpredicted": "bold magenta", "unclear": "yellow", "absent": "dim"}
 
@@ -153,7 +153,7 @@ def main(arguments: list[str] | None = None) -> int:
     form = options.format or ("csv" if options.output == "-" else "table")
     if form == "table" and not (options.verbose or options.all):
         tables = [(run, cliffs) for run, (_, cliffs) in zip(runs, found, strict=True)]
-        print(painted(digest.screen(tables, files, columns()), digest.style), end="")
+        print(paint(digest.screen(tables, files, columns()), digest.style), end="")
     else:
         show(found, form, options.all)
     return 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from occbench_tools.folder import Folder, gpu_name
-from occbench_tools.screen import LINES, aligned, digits, elided, wrapped
+from occbench_tools.screen import LINES, align_columns, digits, elide, wrap
 
 LISTED, ROWS, NAME = 10, 5, 32  # most cliffs, rows of dials, and columns of a run's name
 NAMES = {"dynamic_smem_bytes": "shared memory", "register_cap": "registers",
@@ -35,8 +35,8 @@ def add_outcomes(cliffs: pd.DataFrame) -> pd.DataFrame:
 def sentence(run: Folder, cliffs: pd.DataFrame) -> str:
     """How many steps theory predicts, and how many of them were seen."""
     counts = cliffs["outcome"].value_counts()
-    gpu = elided(gpu_name(run.env).removeprefix("model of "), NAME)
-    who = f"{elided(run.name, NAME)} ({f'model of {gpu}, not measured' if run.modelled else gpu})"
+    gpu = elide(gpu_name(run.env).removeprefix("model of "), NAME)
+    who = f"{elide(run.name, NAME)} ({f'model of {gpu}, not measured' if run.is_modelled else gpu})"
     predicted = int(cliffs["predicted"].sum())
     if predicted:
         text = f"of {predicted:,} predicted step{'s' * (predicted != 1)}, {counts.get('seen', 0):,} seen"
@@ -44,7 +44,7 @@ def sentence(run: Folder, cliffs: pd.DataFrame) -> str:
     else:
         text = "no step is predicted"
     more = counts.get("unpredicted", 0)
-    if run.modelled:
+    if run.is_modelled:
         return f"{who}: {text}."
     return f"{who}: {text}; {f'{more:,} more' if more else 'none'} that nobody predicted."
 
@@ -62,7 +62,7 @@ def dials(cliffs: pd.DataFrame, width: int) -> list[str]:
         numbers = [f"{counts.get(outcome, 0):,}" for outcome in rows[0][2:6]]
         ends = [digits(cost.median()), digits(cost.max())] if len(cost) else ["", ""]
         rows.append([name, f"{len(part):,}", *numbers, *ends])
-    return [*aligned(rows, width, 0), LEGEND] if len(rows) > 1 else []
+    return [*align_columns(rows, width, 0), LEGEND] if len(rows) > 1 else []
 
 
 def place(row: pd.Series) -> str:
@@ -100,7 +100,7 @@ def main_cliffs(cliffs: pd.DataFrame, room: int, width: int) -> list[str]:
             guess = f" ({row['cause']})" if row["outcome"] == "unpredicted" else ""
             name = f"{row['experiment']}: {row['kernel']}{guess}"
             cells.append(["", digits(row["cost"]), place(row), name])
-    lines = zip(heads, aligned(cells, width, 3, left=(2,)), strict=True)
+    lines = zip(heads, align_columns(cells, width, 3, left=(2,)), strict=True)
     return [text for head, part in groupby(lines, lambda pair: pair[0])
             for text in (head, *(line for _, line in part))]  # fmt: skip
 
@@ -109,11 +109,11 @@ def screen(found: list[tuple[Folder, pd.DataFrame]], files: list[Path], width: i
     """All lines: of one run, or a sentence for each of several. files: where the lists are."""
     tables = [add_outcomes(cliffs) for _, cliffs in found]
     lines = [line for (run, _), table in zip(found, tables, strict=True)
-             for line in wrapped(sentence(run, table), width)]  # fmt: skip
+             for line in wrap(sentence(run, table), width)]  # fmt: skip
     last = ["All of them: --verbose, or --format csv"]
     if files:
         named = str(files[0]) if len(files) == 1 else f"cliffs.csv of each of {len(files)} folders"
-        last = wrapped(f"All of them: {named}, or --verbose", width)
+        last = wrap(f"All of them: {named}, or --verbose", width)
     if len(found) > 1:
         most = lines[: LINES - 2]
         return [*most, *([f"{len(lines) - len(most)} more lines"] if most != lines else []), *last]

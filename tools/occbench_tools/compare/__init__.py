@@ -29,7 +29,7 @@ from occbench_tools.compare.summary import across_devices
 from occbench_tools.compare.verdicts import MEASURES, SLOWER
 from occbench_tools.folder import Folder, read_folder
 from occbench_tools.lines import reason
-from occbench_tools.screen import columns, painted
+from occbench_tools.screen import columns, paint
 
 
 def parser() -> argparse.ArgumentParser:
@@ -129,8 +129,8 @@ def compare_all(base: Folder, options: argparse.Namespace) -> list[Comparison]:
     cliffs: dict[frozenset[str], pd.DataFrame] = {}  # of base
     for path, name in zip(options.candidates, names_of(options.candidates), strict=True):
         candidate = read(path)
-        if base.modelled != candidate.modelled and not options.allow_model:
-            model, measured = (path, options.base) if candidate.modelled else (options.base, path)
+        if base.is_modelled != candidate.is_modelled and not options.allow_model:
+            model, measured = (path, options.base) if candidate.is_modelled else (options.base, path)
             raise LookupError(
                 f"{model} is a model's run and {measured} was measured; --allow-model compares them, marked"
             )
@@ -193,10 +193,14 @@ def summary_of(found: list[Comparison], outliers: list[str], width: int) -> str:
     """One screen of a terminal."""
     upgrades = any(map(speedup.is_upgrade, found))
     if len(found) > 1:
-        lines = speedup.several(found, width) if upgrades else digest.several(found, outliers, width)
+        lines = (
+            speedup.screen_of_several(found, width)
+            if upgrades
+            else digest.screen_of_several(found, outliers, width)
+        )
     else:
-        lines = (speedup.screen if upgrades else digest.pair)(found[0], width)
-    return painted(lines, digest.style)
+        lines = (speedup.screen if upgrades else digest.screen_of_pair)(found[0], width)
+    return paint(lines, digest.style)
 
 
 @entry("occbench compare")

@@ -34,8 +34,8 @@ class Comparison:
     cliffs: pd.DataFrame
 
     @property
-    def modelled(self) -> bool:
-        return self.base.modelled or self.candidate.modelled
+    def is_modelled(self) -> bool:
+        return self.base.is_modelled or self.candidate.is_modelled
 
     @property
     def verdicts(self) -> dict[str, int]:
@@ -70,14 +70,14 @@ def compare(
     pairs, unpaired = align(base.valid, candidate.valid, relation != DIFFERENT)
     if pairs.empty:
         raise LookupError(f"{base.path} and {candidate.path} have no case in common")
-    default_measure = "time" if base.modelled == candidate.modelled else "ceiling"
+    default_measure = "time" if base.is_modelled == candidate.is_modelled else "ceiling"
     by = by or (default_measure if relation == DIFFERENT else "reference")
     if threshold is None:
-        threshold = default_threshold(relation, base.modelled or candidate.modelled)
+        threshold = default_threshold(relation, base.is_modelled or candidate.is_modelled)
     environment, warnings = differences(base, candidate, pairs)
     cases = compare_cases(base, candidate, pairs, relation, by, threshold)
-    if (base.modelled, candidate.modelled) != (False, False):
-        sides = [side for side, run in (("base", base), ("candidate", candidate)) if run.modelled]
+    if (base.is_modelled, candidate.is_modelled) != (False, False):
+        sides = [side for side, run in (("base", base), ("candidate", candidate)) if run.is_modelled]
         warnings.insert(
             0, f"MODEL: nothing of {' and '.join(sides)} was measured; no verdict here is one of a device"
         )

@@ -16,7 +16,7 @@ from occbench_tools.compare.comparison import Comparison, names_of
 from occbench_tools.compare.environment import DIFFERENT, OF_RELATION, SAME_DEVICE, SAME_KIND
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER, default_threshold
 from occbench_tools.folder import Folder, gpu_name
-from occbench_tools.screen import LINES, aligned, digits, elided, joined, wrapped
+from occbench_tools.screen import LINES, align_columns, digits, elide, join_parts, wrap
 
 CASES, ROWS, NOTES = 10, 5, 3  # most cases, rows of experiments, and lines of notes
 CLIFFS = 3  # most cliffs that are named, those of the largest drop
@@ -39,8 +39,8 @@ LEGEND = {
 JUDGED = (FASTER, SLOWER, AMBIGUOUS)
 STYLES = {"unsure": "yellow"} | {
     name: colour
-    for pair in (*WORDS.values(), MIXED)
-    for name, colour in zip(pair, ("green", "red"), strict=True)
+    for screen_of_pair in (*WORDS.values(), MIXED)
+    for name, colour in zip(screen_of_pair, ("green", "red"), strict=True)
 }
 CHANCE = {SAME_DEVICE: "on one card", SAME_KIND: "between two cards", DIFFERENT: "between two devices"}
 
@@ -77,7 +77,7 @@ def legend(found: list[Comparison]) -> list[str]:
     return list(dict.fromkeys(LEGEND["mixed" if without_ceiling(one) else one.by] for one in found))
 
 
-def signed(value: float) -> str:
+def signed_percent(value: float) -> str:
     """'+4.2 %'; empty for NaN."""
     if pd.isna(value):
         return ""
@@ -88,22 +88,22 @@ def signed(value: float) -> str:
 def gpu(run: Folder) -> str:
     """A GPU's name; for a model 'model of H200'."""
     name = gpu_name(run.env)
-    if run.modelled and not name.startswith("model of "):
+    if run.is_modelled and not name.startswith("model of "):
         name = f"model of {name}"
-    return elided(name, NAME)
+    return elide(name, NAME)
 
 
 def runs_text(one: Comparison) -> str:
     """The names of the two compared runs."""
     base, name = names_of([one.base.path, one.candidate.path])
-    base, name = elided(base, NAME), elided(name, NAME)
+    base, name = elide(base, NAME), elide(name, NAME)
     if one.base.path.resolve() == one.candidate.path.resolve():
         return f"{name} against itself"
-    if one.modelled:
-        kinds = [gpu(run) + ", measured" * (not run.modelled) for run in (one.candidate, one.base)]
+    if one.is_modelled:
+        kinds = [gpu(run) + ", measured" * (not run.is_modelled) for run in (one.candidate, one.base)]
         return f"{name} ({kinds[0]}) against {base} ({kinds[1]})"
     if one.relation == DIFFERENT:  # the devices tell the runs apart, whatever their folders are called
-        runs = [f"{gpu(run)} ({elided(run.path.resolve().name, NAME)})" for run in (one.candidate, one.base)]
+        runs = [f"{gpu(run)} ({elide(run.path.resolve().name, NAME)})" for run in (one.candidate, one.base)]
         return " against ".join(runs)
     card = "the same card" if one.relation == SAME_DEVICE else f"another {gpu(one.candidate)}"
     return f"{name} against {base}, {card}"
@@ -112,9 +112,9 @@ def runs_text(one: Comparison) -> str:
 def chance(one: Comparison) -> str:
     """The limit that a change must exceed to count."""
     limit = f"{100 * one.threshold:g} %"
-    if one.threshold != default_threshold(one.relation, one.modelled):
+    if one.threshold != default_threshold(one.relation, one.is_modelled):
         return f"the {limit} asked for"
-    if one.modelled:
+    if one.is_modelled:
         return f"the {limit} that the model leaves to chance"
     return f"chance ({limit} {CHANCE[one.relation]})"
 
@@ -157,12 +157,12 @@ def notes(one: Comparison, width: int) -> list[str]:
     texts = [text for text in texts if not text.startswith("! MODEL")]  # the verdict says so
     differences = one.environment[(one.environment["means"] != "") & (one.environment["field"] != "source")]
     differences = [
-        f"{row.field} {elided(row.base, 20)} -> {elided(row.candidate, 20)}"
+        f"{row.field} {elide(row.base, 20)} -> {elide(row.candidate, 20)}"
         for row in differences.itertuples() if not any(row.means in text for text in texts)
     ]  # fmt: skip
     if differences:
-        texts.append("Differs: " + joined(differences, width - 9))
-    entries = [wrapped(text, width) for text in texts]
+        texts.append("Differs: " + join_parts(differences, width - 9))
+    entries = [wrap(text, width) for text in texts]
     lines: list[str] = []
     while entries and len(lines) + len(entries[0]) <= NOTES - (len(entries) > 1):
         lines += entries.pop(0)
@@ -186,7 +186,7 @@ def outcome(one: Comparison, width: int, names: int = CLIFFS) -> list[str]:
                 ((SAME, "in place"), ("MOVED", "moved"), ("GONE", "gone"), ("NEW", "new"),
                  ("UNCLEAR", "unclear")) if name in cliffs]  # fmt: skip
         lines.append(f"Cliffs: {', '.join(parts)}.")
-    return lines + [elided(name, width) for name in named_cliffs(one)[:names]]
+    return lines + [elide(name, width) for name in named_cliffs(one)[:names]]
 
 
 def named_cliffs(one: Comparison) -> list[str]:
@@ -212,7 +212,13 @@ def experiments(one: Comparison, width: int) -> list[str]:
         known = part.dropna(subset="size")
         most = known.loc[known["size"].idxmax(), "figure"] if len(known) else np.nan
         counts_text = [f"{counts.get(v, 0):,}" for v in (SAME, *JUDGED)]
-        return [name, f"{len(part):,}", *counts_text, signed(known["figure"].median()), signed(most)]
+        return [
+            name,
+            f"{len(part):,}",
+            *counts_text,
+            signed_percent(known["figure"].median()),
+            signed_percent(most),
+        ]
 
     differ = cases["verdict"].ne(SAME).groupby(cases["experiment"]).sum()
     changed = cases["verdict"].isin([FASTER, SLOWER]).groupby(cases["experiment"]).sum()
@@ -226,10 +232,10 @@ def experiments(one: Comparison, width: int) -> list[str]:
     if len(others):
         word = "other" if first else "experiment"
         rows.append(row(others[0] if len(others) == 1 else count_text(len(others), word), rest))
-    return aligned(rows, width, 0)
+    return align_columns(rows, width, 0)
 
 
-def largest(found: list[Comparison], room: int, width: int, numbered: bool = False) -> list[str]:
+def largest_changes(found: list[Comparison], room: int, width: int, numbered: bool = False) -> list[str]:
     """The cases that changed most, SLOWER and FASTER alternating, then the ambiguous ones."""
     tables = [one.cases.assign(figure=figures(one), run=place) for place, one in enumerate(found, 1)]
     cases = pd.concat(tables, ignore_index=True)
@@ -249,11 +255,11 @@ def largest(found: list[Comparison], room: int, width: int, numbered: bool = Fal
     rows = []
     for row in shown.itertuples():
         word = "unsure" if row.verdict == AMBIGUOUS else words[row.verdict][row.run - 1]
-        rows.append([word, signed(row.figure), *([f"{row.run}"] * numbered), row.case_id])
-    return aligned(rows, width, 2 + numbered, left=(0,))
+        rows.append([word, signed_percent(row.figure), *([f"{row.run}"] * numbered), row.case_id])
+    return align_columns(rows, width, 2 + numbered, left=(0,))
 
 
-def hidden(found: list[Comparison], listed: int) -> str:
+def hidden_text(found: list[Comparison], listed: int) -> str:
     """How many cases are not listed, and how to list them."""
     left = sum(int((one.cases["verdict"] != SAME).sum()) for one in found) - listed
     where = "--verbose, or --format csv"
@@ -264,21 +270,21 @@ def hidden(found: list[Comparison], listed: int) -> str:
     )
 
 
-def pair(one: Comparison, width: int) -> list[str]:
+def screen_of_pair(one: Comparison, width: int) -> list[str]:
     """The whole screen for one candidate."""
-    lines = [*wrapped(verdict(one), width), *in_seconds(one), *wrapped(opening.sentence(one), width)]
+    lines = [*wrap(verdict(one), width), *in_seconds(one), *wrap(opening.sentence(one), width)]
     lines += [*notes(one, width), ""]
     lines += [*experiments(one, width), *legend([one]), *outcome(one, width), ""]
-    cases = largest([one], LINES - len(lines) - 1, width)
-    return [*lines, *cases, hidden([one], len(cases))]
+    cases = largest_changes([one], LINES - len(lines) - 1, width)
+    return [*lines, *cases, hidden_text([one], len(cases))]
 
 
-def several(found: list[Comparison], outliers: list[str], width: int) -> list[str]:
+def screen_of_several(found: list[Comparison], outliers: list[str], width: int) -> list[str]:
     """The whole screen for several candidates: a row each."""
     changes = [one.verdicts.get(FASTER, 0) + one.verdicts.get(SLOWER, 0) for one in found]
     runs = [found[0].base, *(one.candidate for one in found)]
     names = [
-        elided(name, NAME) + " (model)" * run.modelled
+        elide(name, NAME) + " (model)" * run.is_modelled
         for name, run in zip(names_of([run.path for run in runs]), runs, strict=True)
     ]
     differing = sum(n > 0 for n in changes)
@@ -302,15 +308,15 @@ def several(found: list[Comparison], outliers: list[str], width: int) -> list[st
         most = shown[shown.abs().idxmax()] if shown.notna().any() else np.nan
         counts = [f"{n:,}" for n in (len(one.cases), *(one.verdicts.get(v, 0) for v in JUDGED))]
         name = [names[1 + i], *([one.by] if by else [])]
-        rows.append([str(i + 1), *name, *counts, signed(shown.median()), signed(most)])
-    lines = [*wrapped(head, width), "", *aligned(rows, width, 1, left=(2,) if by else ())]
+        rows.append([str(i + 1), *name, *counts, signed_percent(shown.median()), signed_percent(most)])
+    lines = [*wrap(head, width), "", *align_columns(rows, width, 1, left=(2,) if by else ())]
     if len(kept) < len(found):
         lines.append(f"{count_text(len(found) - len(kept), 'more run')}: --verbose")
     lines += legend(found)
-    lines += [joined(text.split(", "), width) for text in outliers[:NOTES]]
+    lines += [join_parts(text.split(", "), width) for text in outliers[:NOTES]]
     lines.append("")
-    cases = largest(found, LINES - len(lines) - 1, width, numbered=True)
-    return [*lines, *cases, hidden(found, len(cases))]
+    cases = largest_changes(found, LINES - len(lines) - 1, width, numbered=True)
+    return [*lines, *cases, hidden_text(found, len(cases))]
 
 
 def style(line: str) -> str:

@@ -9,12 +9,12 @@ import pandas as pd
 from occbench_tools.command import Refused
 from occbench_tools.compare.align import align
 from occbench_tools.compare.digest import count_text, gpu
-from occbench_tools.compare.speedup import times
+from occbench_tools.compare.speedup import times_text
 from occbench_tools.devices import features, launched, predict, profiles, speedup
 from occbench_tools.escape import as_json, csv
 from occbench_tools.folder import Folder
 from occbench_tools.lines import reason
-from occbench_tools.screen import aligned, digits, wrapped
+from occbench_tools.screen import align_columns, digits, wrap
 
 ROWS = 30  # kernels of the table, the longest ones
 
@@ -74,19 +74,23 @@ def screen(old: Folder, new: Folder, table: pd.DataFrame, width: int) -> list[st
     if share == 0:
         head += f"unknown; the suite has nothing like these {count_text(len(table), 'kernel')}."
     else:
-        head += f"{times(middle)} times as fast ({times(low)} to {times(high)})"
+        head += f"{times_text(middle)} times as fast ({times_text(low)} to {times_text(high)})"
         head += "." if share == 1 else f", of the {digits(share)} of the time that is known."
     rows = [["kernel", "launches", "time", "DRAM", "speed-up", "90 %"]]
     total = table["time_s"].sum()
     for row in table.head(ROWS).itertuples():
         dram = "" if pd.isna(row.dram) else digits(row.dram)
-        gain = [times(row.speedup), f"{times(row.low)}-{times(row.high)}"] if row.known else ["unknown", ""]
+        gain = (
+            [times_text(row.speedup), f"{times_text(row.low)}-{times_text(row.high)}"]
+            if row.known
+            else ["unknown", ""]
+        )
         rows.append([row.kernel, f"{row.launches:,.0f}", digits(row.time_s / total), dram, *gain])
-    lines = [*wrapped(head, width), "", *aligned(rows, width, 0)]
+    lines = [*wrap(head, width), "", *align_columns(rows, width, 0)]
     if len(table) > ROWS:
         lines.append(f"{count_text(len(table) - ROWS, 'more kernel')}: --format csv")
     if not table["known"].all():
-        lines += wrapped("unknown: no DRAM share was measured, or the suite has nothing like it.", width)
+        lines += wrap("unknown: no DRAM share was measured, or the suite has nothing like it.", width)
     return lines
 
 

@@ -58,7 +58,7 @@ def percent(value: float, sign: bool = True) -> str:
 def sections(one: Comparison, everything: bool) -> list[Section]:
     """The report on one candidate; `everything`: all cases, SAME too, and all without a partner."""
     counts = one.verdicts
-    mark = " (MODEL, not measured)" if one.modelled else ""
+    mark = " (MODEL, not measured)" if one.is_modelled else ""
     env = Section(
         f"{one.base.name} against {one.name}: what differs beside the measurements{mark}",
         [f"{one.relation}: {gpu(one.base.env)}; {gpu(one.candidate.env)}"],
@@ -90,7 +90,7 @@ def sections(one: Comparison, everything: bool) -> list[Section]:
 def first_section(one: Comparison) -> list[Section]:
     """Throughput over theoretical occupancy, where both runs have its two kernels."""
     sentence = opening.sentence(one)
-    title = "Throughput over theoretical occupancy" + " (MODEL, not measured)" * one.modelled
+    title = "Throughput over theoretical occupancy" + " (MODEL, not measured)" * one.is_modelled
     return [Section(title, [sentence], picture=opening.picture(one))] if sentence else []
 
 

@@ -287,7 +287,7 @@ class Matched:
     still: np.ndarray
     summary: pd.DataFrame
     clock: pd.Series
-    modelled: bool
+    is_modelled: bool
     margin_share: float
 
     def shifts(self, measure: str, relation: str, test: bool) -> pd.DataFrame:
@@ -304,7 +304,7 @@ class Matched:
         for start, v in zip(("start_base", "start"), self.visits, strict=True):
             at[start] += np.where(by_time, 0, len(v.time))
         found = shifts(*values, at, self.offset[measure].to_numpy(), margin.to_numpy(), test)
-        if self.modelled:  # it has no samples
+        if self.is_modelled:  # it has no samples
             found = found.assign(
                 shift=self.summary[measure], low=np.nan, high=np.nan, p_value=np.nan, cliffs_delta=np.nan
             )
@@ -315,12 +315,12 @@ class Matched:
         chosen = np.where(measured[by]["shift"].isna() & (by == "ceiling"), "cycles", by)
         table = measured[by].copy()
         table[chosen != by] = measured["cycles"][chosen != by]
-        table["model"], table["share"] = self.modelled, self.margin_share
+        table["model"], table["share"] = self.is_modelled, self.margin_share
         table["visits"] = np.minimum(self.places["count_base"], self.places["count"])
         few = np.where(table["visits"] == 0, "no samples", "too few visits")
         table["why"] = np.where(self.offset["cycles"].notna(), few, "its work is counted differently")
         judged = judge(table, threshold)
-        if not self.modelled and by != "ceiling":
+        if not self.is_modelled and by != "ceiling":
             clock = {"cycles": self.clock, "reference": np.where(self.still, 0, self.clock)}.get(by, 0)
             speeds = speeds_of(self.base, self.other, self.offset["time"], clock)
             settle_speeds(judged, *speeds, threshold)
@@ -357,7 +357,7 @@ def match(base: Folder, other: Folder, pairs: pd.DataFrame) -> Matched:
         still=still,
         summary=summary,
         clock=summary["cycles"] - summary["time"] - (offset["cycles"] - offset["time"]),
-        modelled=base.modelled or other.modelled,
+        is_modelled=base.is_modelled or other.is_modelled,
         margin_share=SPREAD_SHARE if new else SPREAD_SHARE_OF_OLD,
     )
 

@@ -29,7 +29,7 @@ from occbench_tools.findings import Sentences
 from occbench_tools.folder import gpu_name
 from occbench_tools.folder import read_folder as read_whole
 from occbench_tools.lines import complain, write_whole
-from occbench_tools.screen import filled
+from occbench_tools.screen import fill_lines
 
 WIDTH = 80
 
@@ -142,7 +142,7 @@ def program_text(folder: Path, most: int | None, form: str) -> str:
 def paragraph(words: str) -> str:
     """One sentence, indented and wrapped."""
     words = printable(words.replace("`", ""))
-    return filled(words, WIDTH, initial_indent="  ", subsequent_indent="    ") + "\n"
+    return fill_lines(words, WIDTH, initial_indent="  ", subsequent_indent="    ") + "\n"
 
 
 def split_words(words: list[str]) -> tuple[Path | None, list[str]]:

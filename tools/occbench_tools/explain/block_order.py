@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from occbench_tools.analysis import pluralize
 from occbench_tools.escape import printable
-from occbench_tools.screen import filled
+from occbench_tools.screen import fill_lines
 from occbench_tools.untrusted_files import read_untrusted
 
 FILE = "block_order.csv"
@@ -142,7 +142,7 @@ def order_text(folder: Path, *, everything: bool = False) -> str:
     parts = []
     for grid, launches in launches_of(read_order(folder)).items():
         head = f"{printable(grid)}: {len(launches[0])} blocks, SMs over time"
-        lines = (filled(each, WIDTH, initial_indent="  ", subsequent_indent="    ")
+        lines = (fill_lines(each, WIDTH, initial_indent="  ", subsequent_indent="    ")
                 for each in sentences(launches))  # fmt: skip
         picture = text_picture(launches[0], None if everything else SHOWN_SMS)
         parts.append("\n".join([head, *picture, *lines]) + "\n")

@@ -112,7 +112,9 @@ def states_of(drawn: int, states: str) -> str:
     return "".join(at if drawn >> n & 1 else " " for n, at in enumerate(marks))
 
 
-def uncalled(live: Mapping[int, str], code: Mapping[int, Instruction]) -> Iterator[tuple[int, str]]:
+def states_without_calls(
+    live: Mapping[int, str], code: Mapping[int, Instruction]
+) -> Iterator[tuple[int, str]]:
     """nvdisasm's state strings without the writes of called functions."""
     for at, states in live.items():
         yield at, states.replace("^", " ").rstrip() if code[at].base == "CALL" else states
@@ -131,6 +133,6 @@ def with_calls(code: Mapping[int, Instruction], live: dict[int, str]) -> dict[in
         liveness = Liveness(code, live)
         liveness.draw(min(code), 0, set())
     except (Failure, RecursionError):
-        return dict(uncalled(live, code))
+        return dict(states_without_calls(live, code))
     plain = {at: "" if code[at].base == "CALL" else states for at, states in live.items()}
     return {at: states_of(liveness.drawn.get(at, 0), plain[at]) for at in live}

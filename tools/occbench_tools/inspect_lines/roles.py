@@ -33,7 +33,7 @@ MOST_VISITS = 32  # of an instruction, on average
 Known = dict[str, int]  # registers and predicates, by name
 
 
-def signed(value: int) -> int:
+def to_signed(value: int) -> int:
     return value - (1 << 32) if value >> 31 else value
 
 
@@ -77,7 +77,7 @@ def compare(opcode: str, a: int, b: int, other: int) -> int | None:
     if comparison not in COMPARISONS or "EX" in rest:
         return None
     if "U32" not in rest:
-        a, b = signed(a), signed(b)
+        a, b = to_signed(a), to_signed(b)
     result = int(COMPARISONS[comparison](a, b))
     return result & other if "AND" in rest else result | other if "OR" in rest else None
 
@@ -127,7 +127,7 @@ def result_of(known: Known, i: Instruction, thread: int) -> int | None:
             return lookup(table, a, b, c)
         case "SHF", [low, count, high] if count < 32 and ".R." in i.opcode:
             word = high if ".HI" in i.opcode else low
-            return (signed(word) if ".S32" in i.opcode else word) >> count & WORD
+            return (to_signed(word) if ".S32" in i.opcode else word) >> count & WORD
         case "SHF", [low, count, _] if count < 32 and ".L." in i.opcode and ".HI" not in i.opcode:
             return low << count & WORD
         case "LEA", [low, b, high, count] if count is not None and 0 < count < 32 and ".HI" in i.opcode:

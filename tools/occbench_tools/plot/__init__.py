@@ -23,7 +23,7 @@ from PIL import Image
 from occbench_tools import experiments
 from occbench_tools.analysis import read_folder, scale_rows
 from occbench_tools.command import Refused, add_folder, entry, folder_of, parser_of, reading
-from occbench_tools.escape import file_name, picture, pictured, printable
+from occbench_tools.escape import escape_for_picture, file_name, picture, printable
 from occbench_tools.explain.program import explain_rows, findings_of
 from occbench_tools.findings import Sentences
 from occbench_tools.layout import with_subjects
@@ -47,7 +47,7 @@ def draw(
     """
     findings = explain_rows(experiment, rows, env) if findings is None else findings
     words = {key: picture(word) for key, word in findings.words.items()}
-    shown = with_subjects(scale_rows(pictured(rows)), words)
+    shown = with_subjects(scale_rows(escape_for_picture(rows)), words)
     module = experiments.module_of(experiment)
     figure = None
     if hasattr(module, "picture") and env["schema_version"] >= 5:
@@ -121,7 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
             rows = cases[cases["experiment"] == experiment]
             whole = OF_ALL.get(experiment)
             figure = (
-                whole(pictured(cases), env)
+                whole(escape_for_picture(cases), env)
                 if whole
                 else draw(experiment, rows, env, findings.get(experiment))
             )

@@ -48,7 +48,7 @@ def checked_document(runs: list[Run], only: set[str] | None = None) -> dict[str,
         raise Refused(4, reason(runs[0].folder, error)) from error
 
 
-def opening_section(runs: list[Run]) -> list[dict[str, Any]]:
+def opening(runs: list[Run]) -> list[dict[str, Any]]:
     """The page's first section: throughput over occupancy of a memory-bound and an arithmetic-bound kernel;
     none where no run has both.
     """
@@ -172,7 +172,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.binary:
         raise Refused(2, "--binary goes with a folder of `occbench attach`")
     runs = read_runs(folders, options.allow_model)
-    page = checked_document(runs) | dict(opening=opening_section(runs))
+    page = checked_document(runs) | dict(opening=opening(runs))
     write(options, folders, "report.html", render(page, title_of(runs), devices.section(runs)))
     if options.png:
         pictures(runs, options.png)

@@ -9,7 +9,7 @@ from occbench_tools.compare.align import align
 from occbench_tools.compare.environment import DIFFERENT, device_relation
 from occbench_tools.compare.speedup import bound_rows, law_rows
 from occbench_tools.devices.speedup import pairs_of, spread
-from occbench_tools.escape import html, pictured
+from occbench_tools.escape import escape_for_picture, html
 from occbench_tools.report.payload import Run
 
 
@@ -38,7 +38,7 @@ def speedup(rows: pd.DataFrame, old: Run, new: Run) -> str:
     sentence = f"{new.gpu} against {old.gpu}: {low:.2f} to {high:.2f} times as fast, median {median:.2f}."
     wide, narrow = (
         "data:image/svg+xml;base64,"
-        + base64.b64encode(plot.svg(devices(pictured(rows), old.env, new.env, small))).decode()
+        + base64.b64encode(plot.svg(devices(escape_for_picture(rows), old.env, new.env, small))).decode()
         for small in (False, True)
     )
     picture = (

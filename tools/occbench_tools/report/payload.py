@@ -168,7 +168,7 @@ def kernels(rows: pd.DataFrame, found: list[Line], parts: list[str]) -> list[str
 
 
 def key(value: Any) -> str:  # noqa: ANN401
-    """A value of packed() as JavaScript writes it."""
+    """A value of pack() as JavaScript writes it."""
     value = pack_cell(value)
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 

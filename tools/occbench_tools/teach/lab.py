@@ -230,14 +230,14 @@ def write_csv(path: Path, columns: tuple[str, ...], rows: list[dict[str, str]]) 
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({name: safe(printable(value)) for name, value in row.items()})
+        writer.writerow({name: escape_formula(printable(value)) for name, value in row.items()})
     try:
         write_whole(path, text.getvalue())
     except OSError as error:
         raise Refused(4, reason(path, error)) from error
 
 
-def safe(value: str) -> str:
+def escape_formula(value: str) -> str:
     return f"'{value}" if value[:1] in ("=", "@", "\t") or re.match(r"[-+](?![\d.])", value) else value
 
 
