@@ -88,7 +88,7 @@ def limiters_of(bits: int) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Occupancy:
-    """What an SM holds: numbers, or arrays of the shape of the arguments."""
+    """The occupancy of an SM: numbers, or arrays of the shape of the arguments."""
 
     blocks_per_sm: Any  # 0 where it cannot launch
     warps_per_sm: Any
@@ -106,17 +106,17 @@ class Occupancy:
     @cached_property
     def limiters(self) -> Any:  # noqa: ANN401
         """'registers+shared_memory'; an array of such texts."""
-        return shaped(
+        return reshape(
             np.array([limiters_of(int(bits)) for bits in self._bits.flat], dtype=object), self._bits
         )
 
     @cached_property
     def status(self) -> Any:  # noqa: ANN401
         """'ok', with a remark where one is due, or 'cannot launch: why'; an array of such texts."""
-        said = np.full(self._bits.size, "ok", dtype=object)
+        texts = np.full(self._bits.size, "ok", dtype=object)
         for n in np.flatnonzero(self._remarks):
-            said[n] = status_of(str(self._devices.flat[n]), self._launches[n])
-        return shaped(said, self._bits)
+            texts[n] = status_of(str(self._devices.flat[n]), self._launches[n])
+        return reshape(texts, self._bits)
 
     @property
     def launches(self) -> Any:  # noqa: ANN401
@@ -130,13 +130,13 @@ class Occupancy:
         return f"Occupancy({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
 
-def shaped(flat: np.ndarray, like: np.ndarray) -> Any:  # noqa: ANN401
-    """An array of that shape; of no dimension the number or text itself."""
+def reshape(flat: np.ndarray, like: np.ndarray) -> Any:  # noqa: ANN401
+    """The array in that shape; without dimensions the number or text itself."""
     return flat.reshape(like.shape) if like.ndim else flat[0] if flat.dtype == object else flat[0].item()
 
 
-def whole(name: str, values: Any) -> np.ndarray:  # noqa: ANN401
-    """As 64-bit integers. ValueError where one is none."""
+def whole_numbers(name: str, values: Any) -> np.ndarray:  # noqa: ANN401
+    """The values as 64-bit integers. ValueError where one is not whole."""
     given = np.asarray(values)
     if given.dtype.kind not in "iu" and not (given.dtype.kind == "f" and np.all(given == np.rint(given))):
         raise ValueError(f"{name} wants whole numbers, not {given.dtype}")
@@ -179,8 +179,8 @@ def occupancy(
     What cannot launch has 0 blocks and says so in `status`. ValueError on an unknown device and on a number
     out of range.
     """
-    named = np.asarray(device)
-    if named.dtype.kind not in "UO" or not all(isinstance(name, str) for name in named.flat):
+    names = np.asarray(device)
+    if names.dtype.kind not in "UO" or not all(isinstance(name, str) for name in names.flat):
         raise ValueError("device wants a name, or an array of names")
     given = (
         block_size,
@@ -194,17 +194,17 @@ def occupancy(
         grid_size,
         virtual_resources,
     )
-    columns = np.broadcast_arrays(named, *(whole(*pair) for pair in zip(FIELDS, given, strict=True)))
+    columns = np.broadcast_arrays(names, *(whole_numbers(*pair) for pair in zip(FIELDS, given, strict=True)))
     launches = np.stack([column.ravel() for column in columns[1:]], axis=-1)
     launches = np.ascontiguousarray(launches, dtype=np.int64)
     flat_names = columns[0].ravel()
     answers = np.empty(len(launches), dtype=ANSWER)
-    for name in dict.fromkeys(map(str, named.flat)):
-        mine = slice(None) if named.ndim == 0 else np.flatnonzero(flat_names == name)
+    for name in dict.fromkeys(map(str, names.flat)):
+        mine = slice(None) if names.ndim == 0 else np.flatnonzero(flat_names == name)
         answers[mine] = answers_of(name, np.ascontiguousarray(launches[mine]))
     like = columns[0]
     return Occupancy(
-        *(shaped(answers[part], like) for part in ("blocks_per_sm", "warps_per_sm", "occupancy", *GRID)),
+        *(reshape(answers[part], like) for part in ("blocks_per_sm", "warps_per_sm", "occupancy", *GRID)),
         _bits=answers["limiters"].reshape(like.shape),
         _remarks=answers["has_remark"],
         _launches=launches,

@@ -65,12 +65,12 @@ def test_the_page_has_todays_figures() -> None:
 )
 def test_refused(text: str, wrong: str) -> None:
     with pytest.raises(DocsError, match=re.escape(wrong)):
-        claims.filled(text)
+        claims.fill_figures(text)
 
 
 def test_filled() -> None:
     assert (
-        claims.filled("{= {calc warps_per_sm a100 48 32} / {calc blocks_per_sm a100 48 32}} warps")
+        claims.fill_figures("{= {calc warps_per_sm a100 48 32} / {calc blocks_per_sm a100 48 32}} warps")
         == "2 warps"
     )
-    assert claims.filled("{= 1,040 * 0.5}, {device a100 sm_count}") == "520, 108"
+    assert claims.fill_figures("{= 1,040 * 0.5}, {device a100 sm_count}") == "520, 108"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from occbench_docs import DOCS, DocsError
 from occbench_docs.__main__ import refresh_pages
-from occbench_docs.blocks import block, cut
+from occbench_docs.blocks import block, select_lines
 from occbench_docs.figures import figure
 from occbench_docs.marks import fill, without_marks
 
@@ -84,12 +84,12 @@ def test_broken_marks(text: str, complaint: str) -> None:
 
 def test_cut() -> None:
     text = "a\nb\nc\nd\n"
-    assert cut(text, "1-2") == "a\nb\n..."
-    assert cut(text, "2,4") == "...\nb\n...\nd"
-    assert cut(text, "3-") == "...\nc\nd"
+    assert select_lines(text, "1-2") == "a\nb\n..."
+    assert select_lines(text, "2,4") == "...\nb\n...\nd"
+    assert select_lines(text, "3-") == "...\nc\nd"
     for wrong in ("5", "2,1", "x"):
         with pytest.raises(DocsError, match="lines="):
-            cut(text, wrong)
+            select_lines(text, wrong)
 
 
 @pytest.mark.parametrize(

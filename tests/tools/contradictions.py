@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from occbench_tools.report.payload import Run
 from occbench_tools.teach.calculator import Calculator
-from occbench_tools.teach.figures import Desk, Figure, Skipped, holds, scale_of
+from occbench_tools.teach.figures import Desk, Figure, Skipped, all_hold, scale_of
 from occbench_tools.teach.lab import figures_at
 from occbench_tools.teach.lessons import LESSONS
 
@@ -49,7 +49,7 @@ def sentences(desk: Desk) -> list[Sentence]:
             figures = figures_at(desk, lesson)
         except Skipped:
             continue
-        condition, template = next(each for each in lesson.explain if holds(each[0], figures))
+        condition, template = next(each for each in lesson.explain if all_hold(each[0], figures))
         said.append(Sentence(lesson.id, template.format(**figures), template, condition, figures))
     return said
 
@@ -82,7 +82,7 @@ def wrong_figures(said: Sentence, rows: Rows, calculator: Calculator) -> Iterato
             clocks = [float(rows[case]["sm_clock_hz"]) for case in figure.source.of]
             if max(clocks) > (1 + MAX_CLOCK_DIFFERENCE) * min(clocks):
                 yield f"{said.lesson}: {name} compares rows at clocks of {clocks[0]:g} and {clocks[1]:g} Hz"
-    if not holds(said.condition, again):
+    if not all_hold(said.condition, again):
         yield f"{said.lesson}: '{said.condition}' does not hold by the rows: {said.text}"
     if said.template.format(**again) != said.text:
         yield f"{said.lesson}: by the rows it is '{said.template.format(**again)}', not '{said.text}'"

@@ -140,8 +140,8 @@ def found_in(made_up: Fleet) -> pd.DataFrame:
         effects = store.effects(dict.fromkeys(range(cards), 0))
     labels = pd.DataFrame(dict(host=[host(place) for place in range(cards)]), dtype=object)
     labels["rack"] = [f"r{place // CARDS // HOSTS}" for place in range(cards)]
-    tests, _ = judge.tested(effects, labels, spread()["resources"], reference=False)
-    return judge.odd(tests)
+    tests, _ = judge.card_tests(effects, labels, spread()["resources"], reference=False)
+    return judge.odd_tests(tests)
 
 
 def detection(fleets: int, cards: int, odd: int) -> tuple[pd.DataFrame, int, int]:

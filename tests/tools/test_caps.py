@@ -24,7 +24,7 @@ from made_up import REPOSITORY
 from occbench_tools import caps
 from occbench_tools.caps import show, timing
 from occbench_tools.caps.builds import Build, uses_of
-from occbench_tools.caps.ptx import Limit, kernels, limited
+from occbench_tools.caps.ptx import Limit, apply_limit, kernels
 from occbench_tools.caps.steps import Residency
 from occbench_tools.caps.toolchain import compiler_words
 from pages import built
@@ -55,14 +55,14 @@ PTX = """
 
 def test_limits_are_written_into_the_ptx() -> None:
     assert kernels(PTX) == {"bounded": 256, "free": None, "capped": None}
-    text = limited(PTX, Limit(64), frozenset({"bounded", "capped"}))
+    text = apply_limit(PTX, Limit(64), frozenset({"bounded", "capped"}))
     assert re.findall(r"^\.(?:max|expl)\w+.*$", text, re.M) == [
         ".maxntid 32, 8, 1", ".maxnreg 64", ".explicitcluster", ".maxnreg 64",
     ]  # fmt: skip
-    text = limited(PTX, Limit(block_size=128, blocks=5), frozenset(kernels(PTX)))
+    text = apply_limit(PTX, Limit(block_size=128, blocks=5), frozenset(kernels(PTX)))
     assert text.count(".maxntid 128, 1, 1\n.minnctapersm 5\n{") == 3
     assert "maxnreg" not in text and kernels(text) == dict.fromkeys(kernels(PTX), 128)
-    assert limited(PTX, Limit(64), frozenset()) == PTX
+    assert apply_limit(PTX, Limit(64), frozenset()) == PTX
 
 
 def test_what_ptxas_says() -> None:
@@ -75,7 +75,7 @@ def test_what_ptxas_says() -> None:
 
 @pytest.mark.parametrize(("taken", "blocks"), [(0, 8), (16, 8), (48, 2), (128, 1)])
 def test_tensor_memory_bounds_blocks_and_occupancy(taken: int, blocks: int) -> None:
-    found = Residency(8, 1.0, "ok").within(taken)
+    found = Residency(8, 1.0, "ok").limit_blocks(taken)
     assert (found.blocks, found.occupancy, found.status == "ok") == (blocks, blocks / 8, blocks == 8)
 
 

@@ -14,7 +14,7 @@ pytest.importorskip("numpy")
 from made_up import REPOSITORY
 from occbench_tools import caps, sass
 from occbench_tools.caps.builds import Build, Use, requests_of
-from occbench_tools.caps.ptx import Limit, limited, requests
+from occbench_tools.caps.ptx import Limit, apply_limit, requests
 from occbench_tools.caps.roles import MOST_SPLITS, Requests, chosen_splits, pool_of_build
 from occbench_tools.caps.show import spilled_by_role
 from occbench_tools.command import Refused
@@ -56,27 +56,27 @@ def test_requests_are_written_into_the_ptx() -> None:
     assert requests(PTX, "moves") == {40: {"dec"}, 232: {"inc"}}
     limit = TWO.limit((24, 240))
     assert limit.words() == "roles 24/240"
-    assert limited(PTX, limit, frozenset(["moves"])) == PTX.replace(
+    assert apply_limit(PTX, limit, frozenset(["moves"])) == PTX.replace(
         "40;\n}\n\tsetmaxnreg.inc.sync.aligned.u32 232", "24;\n}\n\tsetmaxnreg.inc.sync.aligned.u32 240"
     )
     swapped = Limit(requests=((40, 232), (232, 40)))  # each is changed once
-    assert requests(limited(PTX, swapped, frozenset(["moves"])), "moves") == {232: {"dec"}, 40: {"inc"}}
+    assert requests(apply_limit(PTX, swapped, frozenset(["moves"])), "moves") == {232: {"dec"}, 40: {"inc"}}
 
 
 def test_the_pragma_is_the_first_statement() -> None:
     limit = Limit(64, spills_to_smem=True)
     assert limit.words() == "smem spills, cap 64" and Limit(spills_to_smem=True).words() == "smem spills"
-    text = limited(PTX, limit, frozenset(["other"]))
+    text = apply_limit(PTX, limit, frozenset(["other"]))
     assert text.count("pragma") == 1
     assert '.entry other()\n.maxnreg 64\n{\n.pragma "enable_smem_spilling";\n\tsetmaxnreg' in text
-    alone = limited(PTX, Limit(spills_to_smem=True), frozenset(["other"]))
+    alone = apply_limit(PTX, Limit(spills_to_smem=True), frozenset(["other"]))
     assert alone.replace('\n.pragma "enable_smem_spilling";', "") == PTX
 
 
 def test_splits_use_all_that_the_launch_allocates() -> None:
     found = sorted(TWO.splits(168))
     assert found == [(24 + 16 * n, 240 - 8 * n) for n in range(10)]
-    assert all(TWO.asked(split) == 504 and TWO.why_not(split, 168) == "" for split in found)
+    assert all(TWO.total_request(split) == 504 and TWO.why_not(split, 168) == "" for split in found)
     assert TWO.nearest(168) == (found, 10)
     three = Requests((24, 152, 240), (1, 1, 2), {24: {"dec"}, 240: {"inc"}})  # the second keeps the launch's
     assert {split[1] for split in three.splits(152)} == {152}

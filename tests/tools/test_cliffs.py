@@ -23,7 +23,7 @@ from occbench_docs.committed import committed_runs
 from occbench_tools import NEWEST, cliffs
 from occbench_tools.analysis import read_folder
 from occbench_tools.cliffs import command
-from occbench_tools.cliffs.find import APART
+from occbench_tools.cliffs.find import EXTRA
 from occbench_tools.findings import ask
 from occbench_tools.schema import schema
 from outputs import OutputOf
@@ -128,7 +128,7 @@ def test_curves_without_a_step_have_none(simulated: dict) -> None:
 
 def only(rows: list[dict[str, Any]], samples: pd.DataFrame | None = None) -> pd.Series:
     found = cliffs.find_cliffs(pd.DataFrame(rows), made_up.ENV, samples)
-    assert list(found.columns) == [*cliffs.COLUMNS, *APART] and len(found) == 1
+    assert list(found.columns) == [*cliffs.COLUMNS, *EXTRA] and len(found) == 1
     return found.iloc[0]
 
 

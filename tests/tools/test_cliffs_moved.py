@@ -34,7 +34,7 @@ def moved_plainly(base: Folder, other: Folder, ours: pd.DataFrame, theirs: pd.Da
         if sweep[:3] not in both[0] & both[1]:
             continue
         sides: list[Any] = [rows[rows["side"] == side].to_dict("records") for side in (0, 1)]
-        for pair, verdict in summary.matched(*sides):
+        for pair, verdict in summary.match_cliffs(*sides):
             spans = [f"{row['from_value']:g} -> {row['to_value']:g}" if row else "" for row in pair]
             drops = [row["drop"] if row else np.nan for row in pair]
             lines.append((*sweep, next(row["cause"] for row in pair if row), *spans, *drops, verdict))

@@ -79,10 +79,10 @@ def test_screens_of_other_runs(
 
 def test_cost_is_what_the_slower_side_lacks() -> None:
     table = pd.DataFrame(dict(drop=[0.2, -1.0], explained=False, verdict="confirmed"))
-    assert digest.judged(table)["cost"].tolist() == pytest.approx([0.2, 0.5])
+    assert digest.add_outcomes(table)["cost"].tolist() == pytest.approx([0.2, 0.5])
 
 
 def test_outcomes_do_not_depend_on_words() -> None:
     note = "both sides at 95 % of the unexplained ceiling or more"  # a name out of the rows
     table = pd.DataFrame(dict(drop=0.0, note=note, verdict="absent", explained=[True, False]))
-    assert digest.judged(table)["outcome"].tolist() == ["explained", "unexplained"]
+    assert digest.add_outcomes(table)["outcome"].tolist() == ["explained", "unexplained"]

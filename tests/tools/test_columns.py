@@ -23,10 +23,10 @@ import pandas as pd
 from occbench_tools import curves, layout, schema_upgrade
 from occbench_tools.compare import align
 from occbench_tools.explain import phrases
-for names in (curves.ASKED, curves.numbers(), layout.SPLIT_BY, align.ASKED):
+for names in (curves.ASKED, curves.numeric_columns(), layout.SPLIT_BY, align.ASKED):
     assert "unroll" in names, names
 assert curves.ASKED[0] == "unroll", curves.ASKED
-assert phrases.at("unroll", 4) == "unrolled 4 times"
+assert phrases.value_text("unroll", 4) == "unrolled 4 times"
 old = schema_upgrade.upgrade_cases(pd.DataFrame(dict(case_id=["a"], variant=["b"], curve=["b"])))
 assert old["unroll"].isna().all()
 """

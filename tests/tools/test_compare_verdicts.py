@@ -207,9 +207,9 @@ def test_from_many_visits_on_the_normal_law_is_as_good_as_the_exact_one() -> Non
     random = np.random.default_rng(1)
     for shift in (0, 0.2, 0.6):
         few = random.normal(size=(20, verdicts.MANY_VISITS - 1))
-        exact = verdicts.beyond(few + shift, random.normal(size=few.shape))
+        exact = verdicts.greater_tail(few + shift, random.normal(size=few.shape))
         assert ((exact >= 0) & (exact <= 1)).all()
         many = random.normal(size=(20, verdicts.MANY_VISITS))
         other = random.normal(size=many.shape)
         near = stats.mann_whitney(many + shift, other, exact=True)
-        assert verdicts.beyond(many + shift, other) == pytest.approx(near, abs=0.002)
+        assert verdicts.greater_tail(many + shift, other) == pytest.approx(near, abs=0.002)

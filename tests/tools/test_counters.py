@@ -41,7 +41,7 @@ def counted(**levels: float) -> dict[str, float]:
     ],
 )
 def test_rule(levels: dict[str, float], bounds: list[str]) -> None:
-    assert counters.named(counted(**levels)) == bounds
+    assert counters.bounds_of(counted(**levels)) == bounds
 
 
 def test_rule_of_the_register_port() -> None:
@@ -50,7 +50,7 @@ def test_rule_of_the_register_port() -> None:
             f"smsp__average_warps_issue_stalled_{name}_per_issue_active": value
             for name, value in (("dispatch_stall", dispatch), ("math_pipe_throttle", pipe))
         }
-        return counters.named(counted(**named, **levels))
+        return counters.bounds_of(counted(**named, **levels))
 
     assert stalls(0.8, sm__pipe_fma_cycles_active=50) == ["register port"]
     assert stalls(0.8, sm__pipe_fma_cycles_active=75, smsp__issue_active=76) == ["register port"]

@@ -48,13 +48,13 @@ def test_where_a_curve_parts() -> None:
     def line(*speedups: float) -> pd.DataFrame:
         return pd.DataFrame([case(0.5, s, warps_per_sm=2**i) for i, s in enumerate(speedups)])
 
-    assert speedup.parting(line(1, 1.01, 1.1, 1.2), "warps_per_sm") == 4
-    assert pd.isna(speedup.parting(line(1, 1.2, 1, 1.02), "warps_per_sm"))
-    assert speedup.parting(line(1, 1.2, 1.3), "warps_per_sm") is None
+    assert speedup.divergence_value(line(1, 1.01, 1.1, 1.2), "warps_per_sm") == 4
+    assert pd.isna(speedup.divergence_value(line(1, 1.2, 1, 1.02), "warps_per_sm"))
+    assert speedup.divergence_value(line(1, 1.2, 1.3), "warps_per_sm") is None
     dials = dict(e=dict(dial="warps_per_sm", split_by=[]))
     told = speedup.curves(line(1, 1.01, 1.1, 1.2), dials).iloc[0]
     assert (told["first"], told["at_first"], told["last"], told["at_last"]) == (1, 1, 8, 1.2)
-    assert (told["curves"], told["parted"], told["parts_at"]) == (1, 1, 4)
+    assert (told["curves"], told["diverging"], told["diverges_at"]) == (1, 1, 4)
 
 
 def test_what_bounds_a_case() -> None:

@@ -119,8 +119,10 @@ NAMES = {  # as ncu has it; as attach has it
 
 
 def test_names_of_ncu_and_of_attach_meet() -> None:
-    assert [launched.plain(name) for name in NAMES] == [launched.plain(name) for name in NAMES.values()]
-    assert len({launched.plain(name) for name in NAMES}) == len(NAMES)
+    assert [launched.plain_name(name) for name in NAMES] == [
+        launched.plain_name(name) for name in NAMES.values()
+    ]
+    assert len({launched.plain_name(name) for name in NAMES}) == len(NAMES)
 
 
 def test_launches_of_the_whole_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -164,9 +164,11 @@ def test_pictures_show_a_name_as_it_is(hostile: Path, capsys: pytest.CaptureFixt
 
 def test_names_that_no_picture_has_room_for() -> None:
     names = pd.Series(["L" * 3000, "L" * 3001, "short", None], dtype=object)
-    shown = escape.pictured(pd.DataFrame(dict(variant=names, rate=[1.0] * 4)))["variant"]
+    shown = escape.escape_for_picture(pd.DataFrame(dict(variant=names, rate=[1.0] * 4)))["variant"]
     case = "waves.a.b." + "L" * 80 + ".r1.g7"
-    assert escape.pictured(pd.DataFrame(dict(case_id=[case])))["case_id"][0] == case  # asked for its end
+    assert (
+        escape.escape_for_picture(pd.DataFrame(dict(case_id=[case])))["case_id"][0] == case
+    )  # asked for its end
     assert shown.nunique() == 3 and shown.str.len().max() <= escape.LONGEST + 1 and shown[2] == "short"
 
 

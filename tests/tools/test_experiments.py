@@ -29,7 +29,7 @@ def said(rows: pd.DataFrame, experiment: str, env: dict[str, Any] = made_up.ENV)
 
 def test_turnover_is_found_whatever_the_iterations(run: Path) -> None:
     """700 cycles, though the long blocks make up to 1 % fewer iterations than the short ones together."""
-    found = waves.turnover(rows_of(run, "waves"))
+    found = waves.turnover_cycles(rows_of(run, "waves"))
     assert list(found["block_us"]) == [1, 4, 16, 64, 256, 1024]
     assert list(found["cycles"]) == pytest.approx([made_up.TURNOVER_CYCLES] * 6, rel=1e-6)
     assert (found["low"] < found["cycles"]).all() and (found["cycles"] < found["high"]).all()
@@ -44,12 +44,12 @@ def test_turnover_is_found_whatever_the_iterations(run: Path) -> None:
 def test_turnover_needs_one_wave_of_as_much_work(run: Path) -> None:
     rows = rows_of(run, "waves")
     short = rows[(rows["asked_block_s"] < 1e-3) | rows["asked_grid_size"].notna()]
-    assert waves.turnover(short).empty
+    assert waves.turnover_cycles(short).empty
     assert "turnover" not in said(short[short["waves"] > 1], "waves").lower()
 
 
 def test_sawtooth(run: Path) -> None:
-    grids = waves.sawtooth(rows_of(run, "waves")).set_index("grid_size")["off"]
+    grids = waves.add_expected_times(rows_of(run, "waves")).set_index("grid_size")["off"]
     whole = 400 * made_up.ITERATION_CYCLES
     assert grids[[1, 66, 132]].abs().max() < 1e-9
     assert grids[133] == pytest.approx(made_up.TURNOVER_CYCLES / whole / 2)
@@ -76,7 +76,7 @@ def test_teeth_of_a_full_sm() -> None:
 
 def test_turnovers_that_say_nothing(run: Path) -> None:
     """The interval of one turnover of 1,024 us is thousands of cycles wide."""
-    turns = waves.turnover(rows_of(run, "waves")).set_index("block_us")
+    turns = waves.turnover_cycles(rows_of(run, "waves")).set_index("block_us")
     assert turns["sure"].to_dict() == {1: True, 4: True, 16: True, 64: False, 256: False, 1024: False}
     rows = rows_of(run, "waves")
     long = rows[rows["asked_block_s"].round(6) >= 256e-6]
@@ -115,7 +115,7 @@ def test_cusp() -> None:
 
 def test_divergence(run: Path) -> None:
     rows = rows_of(run, "divergence")
-    parted = divergence.parted(rows)
+    parted = divergence.add_losses(rows)
     split = parted[parted["variant"] == "split-lane-1"]
     assert list(split["ratio"]) == pytest.approx([2.01] * 3)
     image = parted[parted["variant"] == "image-62-rows-76-columns"]
@@ -138,7 +138,7 @@ def test_divergence(run: Path) -> None:
 
 
 def test_meetings(run: Path) -> None:
-    rows = barriers.meetings(rows_of(run, "barriers"))
+    rows = barriers.add_barrier_costs(rows_of(run, "barriers"))
     uneven = rows[(rows["variant"] == "exchange-uneven") & (rows["warps_per_sm"] == 16)]
     assert list(uneven["ratio"]) == pytest.approx([1.264, 1.712])
     assert list(uneven["cycles_per_round"]) == pytest.approx([4000 * 1.264 / 8, 4000 * 1.712 / 8])
@@ -171,7 +171,7 @@ def test_routes(run: Path) -> None:
 
 def test_per_joule(run: Path) -> None:
     rows = rows_of(run, "energy")
-    assert list(energy.per_joule(rows)) == pytest.approx(list(rows["throughput"] / rows["power_w"]))
+    assert list(energy.work_per_joule(rows)) == pytest.approx(list(rows["throughput"] / rows["power_w"]))
 
 
 def test_a_device_that_waits_is_not_measured(run: Path) -> None:

@@ -56,7 +56,7 @@ def test_the_order_of_experiments() -> None:
     found = {name: [said(["."], size), said(["."], size / 2)] for name, size in sizes.items()}
     found["waves"] = [said([]), said(["."], 1.7)]
     first = ["latency_hiding", "registers", "shared_memory", "block_size", "spilling"]
-    assert explain.in_order(found) == [*first, "softmax", "waves", "gemv", "adam", "energy", "nbody"]
+    assert explain.reading_order(found) == [*first, "softmax", "waves", "gemv", "adam", "energy", "nbody"]
 
 
 def test_a_terminals_paragraphs(run: Path, output_of: OutputOf) -> None:
@@ -128,7 +128,7 @@ def test_achieved_occupancy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     for row, counted in zip(rows, (0.8, 0.81, 0.7, None), strict=True):
         row["occupancy_achieved"] = counted
     assert explain.main([str(made_up.write(tmp_path / "run", rows))]) == 0
-    assert explain.of_occupancy(tmp_path / "run") == (
+    assert explain.occupancy_text(tmp_path / "run") == (
         "40.0 points of occupancy are lost between theory and the launch, in the mean of 4 cases. "
         "They go to the tail (25.0), imbalance (10.0), the ramp (5.0), turnover (0.0), places never used "
         "(0.0). "
@@ -177,9 +177,12 @@ def test_sentences_are_short(folder: Path) -> None:
     """No sentence over 30 words, none of numbers that are not there; of the default's at most three are "
     "said."""
     found = explain.sentences_of(folder)
-    words = [*(each for words in found.values() for each in words), *explain.of_occupancy(folder).split(". ")]
+    words = [
+        *(each for words in found.values() for each in words),
+        *explain.occupancy_text(folder).split(". "),
+    ]
     assert [each for each in words if len(each.split()) > 30 or " nan" in each] == []
-    for paragraph in explain.plain(folder).split("\n\n"):
+    for paragraph in explain.plain_text(folder).split("\n\n"):
         name, *lines = paragraph.splitlines()
         if name in NAMES:
             assert 1 <= sum(not line.startswith("    ") for line in lines) <= 3

@@ -221,10 +221,10 @@ def test_lines_are_parted_by_what_tells_them_apart() -> None:
 def test_a_description_that_somebody_sent() -> None:
     """What is no column, or of another kind, is what is said of any experiment."""
     for dial in ("variant", "no_such", 5, None, ["ilp"]):
-        it = curves.described(env(dial=dial, split_by=["no_such", "block_size", {}]), NAME)
+        it = curves.description_of(env(dial=dial, split_by=["no_such", "block_size", {}]), NAME)
         assert it["dial"] == "warps_per_sm" and it["split_by"] == ["block_size"]
     for strange in ([], dict(experiments=[]), dict(experiments={NAME: 3})):
-        assert curves.described(dict(strange), NAME) == PLAIN
+        assert curves.description_of(dict(strange), NAME) == PLAIN
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_a_description_that_somebody_sent() -> None:
     ],
 )  # fmt: skip
 def test_values_in_words(column: str, value: float, words: str) -> None:
-    assert phrases.at(column, value) == words
+    assert phrases.value_text(column, value) == words
 
 
 def test_every_tool_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,7 +96,9 @@ def test_against_a_reference(slow: Path, good: Path, fleet_check: FleetCheck) ->
 def test_a_reference_may_itself_lie_off_the_middle() -> None:
     effects = pd.DataFrame(dict(grp=0, card=[0], resource="DRAM", effect=[0.02], cases=[10]))
     known = {"DRAM": dict(cards=0.01)}
-    (found,) = judge.tested(effects, pd.DataFrame(dict(host=["a"])), known, reference=True)[0].itertuples()
+    (found,) = judge.card_tests(effects, pd.DataFrame(dict(host=["a"])), known, reference=True)[
+        0
+    ].itertuples()
     assert found.z == pytest.approx(0.02 / (0.01 * np.sqrt(2)))
 
 
@@ -130,7 +132,7 @@ def test_holm() -> None:
 
 def test_the_largest_effect_comes_first_whatever_its_sign() -> None:
     tests = pd.DataFrame(dict(effect=[0.02, -0.05, 0.03], p_holm=0.0))
-    assert list(judge.odd(tests)["effect"]) == [-0.05, 0.03, 0.02]
+    assert list(judge.odd_tests(tests)["effect"]) == [-0.05, 0.03, 0.02]
 
 
 @pytest.mark.slow
@@ -143,7 +145,7 @@ def test_the_family_wise_error_is_the_level() -> None:
         for _ in range(200):
             effects = pd.DataFrame(dict(card=range(cards), grp=0, resource="DRAM", cases=10))
             effects["effect"] = chance.normal(0, 0.002, cards)
-            tests, _ = judge.tested(effects, pd.DataFrame(index=effects["card"]), known, reference=False)
+            tests, _ = judge.card_tests(effects, pd.DataFrame(index=effects["card"]), known, reference=False)
             alarms += bool((tests["p_holm"] <= judge.LEVEL).any())
         assert alarms <= 200 * judge.LEVEL + 3 * np.sqrt(200 * 0.05), (cards, alarms)
 

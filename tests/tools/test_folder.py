@@ -63,7 +63,7 @@ def column_of(path: Path, column: str, value: str, which: slice) -> None:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_committed_runs(folder: Path) -> None:
     read = read_folder(folder)
-    assert read.warnings == [] and not read.modelled
+    assert read.warnings == [] and not read.is_modelled
     assert set(read.samples["case_id"]) <= set(read.cases["case_id"])
     lines = read_untrusted(plain_or_packed(folder / "samples.csv")).count(b"\n") - 1
     assert len(read.samples) == lines and read.samples["time_s"].dtype == float
@@ -207,4 +207,4 @@ def test_a_model_has_no_samples(run: Path) -> None:
     edit(run / "cases.csv", lambda lines: [line.replace(",measured,", ",model,", 1) for line in lines])
     edit(run / "samples.csv", lambda lines: lines[:1])
     read = read_folder(run)
-    assert read.modelled and len(read.samples) == 0
+    assert read.is_modelled and len(read.samples) == 0

@@ -20,7 +20,7 @@ from occbench_tools.inspect_lines.roles import (
     SETS,
     Pool,
     Role,
-    after,
+    known_after,
     lookup,
     operand,
     requests_of,
@@ -198,21 +198,21 @@ def test_the_suites_own_kernel_could_give_more_to_its_consumers() -> None:
 def test_values_that_follow_from_the_thread_index(
     opcode: str, operands: tuple[str, ...], expected: int | None
 ) -> None:
-    known = after({"R0": 300, "R1": 0xFFFFFFFE, "R2": 5}, Instruction(0, "", opcode, operands), 300)
+    known = known_after({"R0": 300, "R1": 0xFFFFFFFE, "R2": 5}, Instruction(0, "", opcode, operands), 300)
     assert known.get("R2") == expected
-    assert after({"P0": 0, "R2": 5}, Instruction(0, "P0", opcode, operands), 300)["R2"] == 5
+    assert known_after({"P0": 0, "R2": 5}, Instruction(0, "P0", opcode, operands), 300)["R2"] == 5
 
 
 def test_comparisons_are_signed_unless_they_say_otherwise() -> None:
     for opcode, expected in (("ISETP.GE.AND", 0), ("ISETP.GE.U32.AND", 1), ("UISETP.NE.AND", 1)):
-        known = after({"R1": 0xFFFFFFFE}, Instruction(0, "", opcode, ("P0", "PT", "R1", "RZ", "PT")), 0)
+        known = known_after({"R1": 0xFFFFFFFE}, Instruction(0, "", opcode, ("P0", "PT", "R1", "RZ", "PT")), 0)
         assert operand(known, "P0") == expected != operand(known, "!P0")
     assert lookup(0x96, 1, 2, 4) == 7  # exclusive or of three
     both = Instruction(0, "", "PLOP3.LUT", ("P0", "PT", "PT", "PT", "UP1", "0x80", "0x0"))
-    assert [after({"UP1": n}, both, 0)["P0"] for n in (0, 1)] == [0, 1]
+    assert [known_after({"UP1": n}, both, 0)["P0"] for n in (0, 1)] == [0, 1]
     unknown = Instruction(0, "", "IMAD.U32", ("R2", "RZ", "RZ", "UR5"))
-    assert after({"R2": 1, "R3": 2}, unknown, 0) == {"R3": 2}
-    assert after({"R2": 1, "R3": 2}, Instruction(0, "", "IMAD.WIDE", unknown.operands), 0) == {}
+    assert known_after({"R2": 1, "R3": 2}, unknown, 0) == {"R3": 2}
+    assert known_after({"R2": 1, "R3": 2}, Instruction(0, "", "IMAD.WIDE", unknown.operands), 0) == {}
     for value, expected in ((127, 0), (128, 1)):
         bits = Instruction(0, "", "LOP3.LUT", ("P0", "RZ", "R0", "0xffffff80", "RZ", "0xc0", "!PT"))
-        assert after({"R0": value}, bits, 0)["P0"] == expected
+        assert known_after({"R0": value}, bits, 0)["P0"] == expected

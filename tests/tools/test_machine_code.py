@@ -20,7 +20,7 @@ def words(lines: list[str]) -> list[str]:
 
 
 def test_the_hot_loop_stands_for_its_kernel() -> None:
-    lines = machine_code.followed(LOOP, RAN, WARPS, USED)
+    lines = machine_code.describe_kernel(LOOP, RAN, WARPS, USED)
     assert lines[0].split()[:3] == ["kernel", "measured", "32"]
     assert float(lines[0].split()[-1]) == pytest.approx(1 / TURNS)
     text = " ".join(words(lines))
@@ -29,7 +29,7 @@ def test_the_hot_loop_stands_for_its_kernel() -> None:
 
 def test_a_kernel_without_a_hot_loop_is_gone_through_as_a_whole() -> None:
     straight = code("LDG.E R0, desc[UR6][R2.64]", FMA, "STG.E desc[UR6][R2.64], R0", "EXIT")
-    lines = machine_code.followed(straight, [WARPS] * 4, WARPS, USED)
+    lines = machine_code.describe_kernel(straight, [WARPS] * 4, WARPS, USED)
     assert float(lines[0].split()[-1]) == 1
     assert [word.split(".")[0] for word in words(lines)] == ["LDG", "FFMA", "STG", "BRA"]
 
@@ -38,13 +38,13 @@ def test_counts_by_opcode_give_the_trips_of_a_loop() -> None:
     loops = machine_code.sass.loops(LOOP)
     homes = machine_code.innermost(LOOP, loops)
     counted = {"MOV": WARPS, "FFMA": 2 * WARPS * TURNS, "BRA": WARPS * TURNS, "STG": WARPS, "EXIT": WARPS}
-    assert machine_code.solved(LOOP, homes, len(loops), counted) == pytest.approx(RAN, rel=1e-3)
+    assert machine_code.solve_counts(LOOP, homes, len(loops), counted) == pytest.approx(RAN, rel=1e-3)
 
 
 def test_what_no_request_was_made_of_did_not_run() -> None:
     guarded = code(FMA, "@P1 LDG.E R0, desc[UR6][R2.64]", "LDG.E R4, desc[UR6][R2.64]", "EXIT")
-    assert machine_code.made(guarded, [WARPS] * 4, "LDG", WARPS) == [WARPS, 0, WARPS, WARPS]
-    assert machine_code.made(guarded, [WARPS] * 4, "LDG", 2 * WARPS) == [WARPS] * 4
+    assert machine_code.subtract_predicated(guarded, [WARPS] * 4, "LDG", WARPS) == [WARPS, 0, WARPS, WARPS]
+    assert machine_code.subtract_predicated(guarded, [WARPS] * 4, "LDG", 2 * WARPS) == [WARPS] * 4
 
 
 def test_runs_must_be_of_the_kernel() -> None:
@@ -55,11 +55,11 @@ def test_runs_must_be_of_the_kernel() -> None:
 
 def test_a_kernel_that_never_ends_is_none() -> None:
     with pytest.raises(Failure, match="it has no last instruction"):
-        machine_code.followed(code(FMA, FMA), [WARPS] * 2, WARPS, USED)
+        machine_code.describe_kernel(code(FMA, FMA), [WARPS] * 2, WARPS, USED)
 
 
 def test_names_as_profilers_print_them() -> None:
     names = ["_Z3addPf", "_Z4scaleILi4EEvPf"]
-    assert machine_code.one_name("_Z3addPf", names) == "_Z3addPf"
+    assert machine_code.find_kernel("_Z3addPf", names) == "_Z3addPf"
     with pytest.raises(Skip, match="no kernels are called gemm"):
-        machine_code.one_name("gemm", names)
+        machine_code.find_kernel("gemm", names)

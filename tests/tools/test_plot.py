@@ -23,7 +23,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from occbench_tools import NEWEST, experiments, plot
 from occbench_tools.analysis import CURVE_POINTS, read_folder
-from occbench_tools.curves import described
+from occbench_tools.curves import description_of
 from occbench_tools.explain.program import explain_rows
 from occbench_tools.plot.sheet import BAND, HIDDEN, MODEL
 from occbench_tools.plot.theme import DARK, GREY, INK, letters
@@ -273,7 +273,7 @@ def test_too_few_points_are_marks_alone(run: Path, experiment: str) -> None:
     """Of three values of each dial nothing is joined, and the picture says so."""
     cases, env = read_once(run)
     rows = cases[cases["experiment"] == experiment]
-    dial = described(env, experiment)["dial"]
+    dial = description_of(env, experiment)["dial"]
     three = rows[rows[dial].isin(sorted(rows[dial].dropna().unique())[:3]) | rows[dial].isna()]
     figure = plot.draw(experiment, three, env | dict(preset="quick"))
     assert all(places >= CURVE_POINTS for places in joined(figure))
@@ -329,7 +329,9 @@ def test_an_experiment_without_a_room(tmp_path: Path) -> None:
         for size in (64, 128, 256, 512, 1024)
     ]
     folder = made_up.write(tmp_path / "run", rows)
-    env = made_up.ENV | dict(experiments={name: described({}, name) | dict(dial="block_size", question="?")})
+    env = made_up.ENV | dict(
+        experiments={name: description_of({}, name) | dict(dial="block_size", question="?")}
+    )
     (folder / "env.json").write_text(json.dumps(env))
     figure = figure_of(folder, name)
     (panel,) = figure.axes

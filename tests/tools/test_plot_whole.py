@@ -14,7 +14,7 @@ import made_up
 import pandas as pd
 from occbench_tools import layout, plot
 from occbench_tools.analysis import read_folder
-from occbench_tools.explain.phrases import at
+from occbench_tools.explain.phrases import value_text
 from occbench_tools.plot.occupancy import PARTS
 from occbench_tools.plot.theme import (
     COLOURS,
@@ -138,7 +138,7 @@ def test_panels_and_lines_have_the_names_of_the_findings() -> None:
 def test_words_of_a_file_are_no_format() -> None:
     """Those of findings.json may be anybody's."""
     words = {"ilp": "{0.__class__} {} $x$", "bare": "{x}"}
-    assert at("ilp", 4, words["ilp"]) == "{0.__class__} 4 $x$"
+    assert value_text("ilp", 4, words["ilp"]) == "{0.__class__} 4 $x$"
     assert layout.value_of("form", "bare", words) == "{x}"
     rows = pd.DataFrame(dict(curve=["a", "b", "c"], form=["bare", None, "x"], family=["f"] * 3))
     assert layout.with_subjects(rows, words)["subject"].tolist()[:1] == ["{x}"]

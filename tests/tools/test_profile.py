@@ -127,11 +127,11 @@ def test_other_metrics_than_those_that_are_there(folder: Path, capsys: pytest.Ca
 def test_every_nth_case(folder: Path) -> None:
     cases, _ = read_folder(folder)
     inside = cases[cases["outside_model"].isna()]
-    assert profile.chosen(cases, 10**6) == sorted(inside["case_id"])
-    some = profile.chosen(cases, 60)
-    assert len(set(some)) == 60 and some == sorted(some) == profile.chosen(cases[::-1], 60)
+    assert profile.choose_cases(cases, 10**6) == sorted(inside["case_id"])
+    some = profile.choose_cases(cases, 60)
+    assert len(set(some)) == 60 and some == sorted(some) == profile.choose_cases(cases[::-1], 60)
     assert len({case.split(".")[0] for case in some}) > 15
-    assert {case.split(".")[0] for case in profile.chosen(cases, 9, ["waves", "clusters"])} == {
+    assert {case.split(".")[0] for case in profile.choose_cases(cases, 9, ["waves", "clusters"])} == {
         "waves",
         "clusters",
     }
@@ -174,7 +174,7 @@ def test_ncu_fails(
 
 
 def test_a_case_without_an_answer(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    last = profile.chosen(read_folder(folder)[0], 10**6)[-1]
+    last = profile.choose_cases(read_folder(folder)[0], 10**6)[-1]
     first = made_up.cases()[0]["case_id"]
     (folder.parent / "occbench").write_text(f"#!/bin/sh\necho {first}\n")
     assert run(folder, "--case", first, "--case", last) == 1

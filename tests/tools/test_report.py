@@ -98,7 +98,7 @@ def test_lines_that_the_headline_names_are_seen_first(run: Path, monkeypatch: py
     def shown(*names: str) -> tuple[str, list[str]]:
         said = {"latency_hiding": Sentences(["Words."], cases=names)}
         monkeypatch.setattr(payload.Run, "findings", property(lambda _: said))
-        (found,) = report.checked([payload.Run(run)], {"latency_hiding"})["experiments"]
+        (found,) = report.checked_document([payload.Run(run)], {"latency_hiding"})["experiments"]
         return found["y"], found["show"]
 
     rows = [row for row in cases() if row["experiment"] == "latency_hiding"]

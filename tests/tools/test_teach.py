@@ -22,7 +22,7 @@ from occbench_tools import teach
 from occbench_tools.command import Refused
 from occbench_tools.report.payload import Run
 from occbench_tools.teach.calculator import Calculator
-from occbench_tools.teach.figures import Desk, Figure, holds
+from occbench_tools.teach.figures import Desk, Figure, all_hold
 from occbench_tools.teach.lab import (
     Answers,
     check,
@@ -345,7 +345,7 @@ def test_no_sentence_holds_of_rows_that_it_was_not_written_for(
     for name, value in values.items():
         spec = figures[name].spec.replace("2f", "1f")
         figures[name] = Figure(value, value, value, spec)
-    said = next(text for condition, text in it.explain if holds(condition, figures)).format(**figures)
+    said = next(text for condition, text in it.explain if all_hold(condition, figures)).format(**figures)
     assert absent not in said and present in said
 
 

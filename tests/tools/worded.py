@@ -23,7 +23,7 @@ PLAIN = dict(
 def rows_of(folder: Path, experiment: str) -> pd.DataFrame:
     """Those of one experiment, scaled as the tools draw them."""
     cases, _ = analysis.read_folder(folder)
-    return analysis.scaled(cases[cases["experiment"] == experiment])
+    return analysis.scale_rows(cases[cases["experiment"] == experiment])
 
 
 def explain_made_up(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Sentences:

@@ -63,11 +63,13 @@ def describe(binary: Path, rows: dict[str, Row]) -> dict[str, str]:
             counts[(address - ran[0][0]) // 16] = count
         for base, what in (("LDG", "ld"), ("STG", "st")):
             requests = row[f"l1tex__t_requests_pipe_lsu_mem_global_op_{what}.sum"]
-            counts = machine_code.made(code, counts, base, float(requests.replace(",", "")))
+            counts = machine_code.subtract_predicated(code, counts, base, float(requests.replace(",", "")))
         threads = float(row["launch__block_size"].split()[0].replace(",", ""))
         grid = float(row["launch__grid_size"].split()[0].replace(",", ""))
         try:
-            lines = machine_code.followed(code, counts, grid * -(-threads // 32), usage[row["Kernel Name"]])
+            lines = machine_code.describe_kernel(
+                code, counts, grid * -(-threads // 32), usage[row["Kernel Name"]]
+            )
             found[case] = "\n".join(lines) + "\n"
         except sass.Failure as why:
             found[case] = f"refused: {why}"

@@ -24,7 +24,7 @@ class FleetBurnIn(rfm.RunOnlyRegressionTest):
     num_tasks = 4
     words = variable(str, value="--preset burn-in")
     against = variable(str, value="")
-    # At most 1 % from the fleet's middle, which counts as nothing: `fleet check` tells no less.
+    # At most 1 % from the fleet's median: `fleet check` reports no smaller change.
     reference: ClassVar = {"*": {"largest_change": (0, None, 0.01, "ratio")}}
 
     @run_before("run")
@@ -32,16 +32,16 @@ class FleetBurnIn(rfm.RunOnlyRegressionTest):
         program = os.environ.get("OCCBENCH", "occbench")
         self.executable = program
         self.executable_opts = ["run", "--task-device auto", "--output fleet", self.words]
-        held = f"--reference {self.against}" if self.against else ""
-        self.postrun_cmds = [f"{program} fleet check fleet {held} --format json > fleet.json"]
+        reference = f"--reference {self.against}" if self.against else ""
+        self.postrun_cmds = [f"{program} fleet check fleet {reference} --format json > fleet.json"]
 
-    def found(self) -> dict[str, Any]:
+    def read_report(self) -> dict[str, Any]:
         with open(os.path.join(self.stagedir, "fleet.json")) as file:
             return json.load(file)
 
     @sanity_function
     def every_card_is_judged(self) -> object:
-        found = self.found()
+        found = self.read_report()
         for one in found["odd"]:
             self.logger.info(f"{one['name']} {one['resource']} {100 * one['change']:+.1f} %")
         return sn.all(
@@ -53,4 +53,4 @@ class FleetBurnIn(rfm.RunOnlyRegressionTest):
 
     @performance_function("ratio")
     def largest_change(self) -> float:
-        return max((abs(one["change"]) for one in self.found()["odd"]), default=0.0)
+        return max((abs(one["change"]) for one in self.read_report()["odd"]), default=0.0)

@@ -38,35 +38,35 @@ def options_of(words: str) -> tuple[dict[str, str], str]:
     return options, words
 
 
-def cut(text: str, ranges: str) -> str:
-    """Some of its lines, counted from 1, '1-12,20,30-'; '...' marks omitted lines."""
+def select_lines(text: str, ranges: str) -> str:
+    """Some of the lines, counted from 1, '1-12,20,30-'; '...' marks omitted lines."""
     lines = text.rstrip("\n").split("\n")
-    kept: list[str] = []
+    selected: list[str] = []
     last = 0
     for part in ranges.split(","):
         found = re.fullmatch(r"(\d+)(-(\d*))?", part)
         if not found or int(found[1]) <= last or int(found[1]) > len(lines):
             raise DocsError(f"lines={ranges}: of {len(lines)} lines, '1-12,20,30-' in rising order")
         first = int(found[1])
-        kept += ["..."] * (first > last + 1)
+        selected += ["..."] * (first > last + 1)
         last = min(int(found[3] or len(lines)) if found[2] else first, len(lines))
-        kept += lines[first - 1 : last]
-    return "\n".join(kept + ["..."] * (last < len(lines)))
+        selected += lines[first - 1 : last]
+    return "\n".join(selected + ["..."] * (last < len(lines)))
 
 
-def with_runs(command: str) -> str:
+def fill_runs(command: str) -> str:
     """{run} and {run@h100} as folders."""
     return re.sub(r"\{run(?:@(\w+))?\}", lambda found: run_of(found[1] or "").name, command)
 
 
-def of_output(words: str) -> str:
+def output_block(words: str) -> str:
     options, command = options_of(words)
-    command = with_runs(command)
+    command = fill_runs(command)
     printed = "\n".join(line.rstrip() for line in output(command, int(options.get("exit", 0))).splitlines())
-    return console(command, cut(printed, options["lines"]) if "lines" in options else printed)
+    return console(command, select_lines(printed, options["lines"]) if "lines" in options else printed)
 
 
-def of_file(words: str) -> str:
+def file_block(words: str) -> str:
     """A recording. Its first line is the command that made it, '$ occbench ...'."""
     options, name = options_of(words)
     path = ROOT / name
@@ -75,27 +75,29 @@ def of_file(words: str) -> str:
     first, _, text = path.read_text(encoding="utf-8").partition("\n")
     if not first.startswith("$ "):
         raise DocsError(f"{name}: its first line must be the command: '$ occbench ...'")
-    return console(first[2:], cut(text, options["lines"]) if "lines" in options else text)
+    return console(first[2:], select_lines(text, options["lines"]) if "lines" in options else text)
 
 
-def of_source(words: str) -> str:
+def source_block(words: str) -> str:
     """A file as code. Lines are counted as in the file."""
     options, name = options_of(words)
     path = ROOT / name
     if not path.is_file():
         raise DocsError(f"there is no {name}")
     text = path.read_text(encoding="utf-8")
-    shown = cut(text, options["lines"]) if "lines" in options else text.partition("\n")[2].strip("\n")
+    shown = (
+        select_lines(text, options["lines"]) if "lines" in options else text.partition("\n")[2].strip("\n")
+    )
     return f"```{LANGUAGES[path.suffix]}\n{shown}\n```"
 
 
-def of_csv(words: str) -> str:
+def csv_block(words: str) -> str:
     """A file of docs/data as a table with its header."""
     head, *rows = rows_of(words)
     return table(head, rows)
 
 
-def of_explain(words: str) -> str:
+def explain_block(words: str) -> str:
     """A paragraph, or a list where there are several."""
     texts = {}
     for word in words.split():
@@ -108,32 +110,32 @@ def of_explain(words: str) -> str:
     )
 
 
-def of_achieved(gpu: str) -> str:
-    return explain.of_occupancy(run_of(gpu.removeprefix("@")).folder)
+def achieved_block(gpu: str) -> str:
+    return explain.occupancy_text(run_of(gpu.removeprefix("@")).folder)
 
 
-def of_predictions(gpu: str) -> str:
+def predictions_block(gpu: str) -> str:
     run = run_of(gpu.removeprefix("@"))
     bounds = run.folder / "counters.csv"
     words = f" --bounds {run.name}/counters.csv" if bounds.exists() else ""
     return output(f"occbench-predictions {run.name}{words} 2>/dev/null")
 
 
-def of_table(name: str) -> str:
+def table_block(name: str) -> str:
     if name not in TABLES:
         raise DocsError(f"no table '{name}'; there are: {', '.join(TABLES)}")
     return TABLES[name]()
 
 
 KINDS: dict[str, Callable[[str], str]] = {
-    "output": of_output,
-    "file": of_file,
-    "source": of_source,
-    "csv": of_csv,
-    "table": of_table,
-    "explain": of_explain,
-    "achieved": of_achieved,
-    "predictions": of_predictions,
+    "output": output_block,
+    "file": file_block,
+    "source": source_block,
+    "csv": csv_block,
+    "table": table_block,
+    "explain": explain_block,
+    "achieved": achieved_block,
+    "predictions": predictions_block,
     "claims": lambda _: claims.page(),
     "page": experiments.page,
     "columns": schema.columns,

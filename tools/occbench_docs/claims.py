@@ -26,7 +26,7 @@ from typing import Any
 from occbench_docs import DOCS, DocsError, figures
 from occbench_docs.markdown import table
 from occbench_docs.program import output
-from occbench_docs.runs import Run, grouped, percent, run_of
+from occbench_docs.runs import Run, group_digits, percent, run_of
 from occbench_docs.tables import rows_of
 
 FILE = DOCS / "data" / "claims.csv"
@@ -72,7 +72,7 @@ def hide(_: Run, field: str, name: str, cycles: str, instructions: str) -> str:
 
 
 def compute(_: Run, *words: str) -> str:
-    """Of numbers, + - * / // and ceil() and round() alone."""
+    """The value of an expression of numbers, + - * / //, ceil() and round() alone."""
     text = re.sub(r"(?<=\d),(?=\d{3})", "", " ".join(words))
     if re.search(r"[^\d\s.,()+*/-]", re.sub(r"ceil|round", "", text)):
         raise DocsError(f"'{text}' is not arithmetic")
@@ -81,11 +81,11 @@ def compute(_: Run, *words: str) -> str:
 
 def best(run: Run, experiment: str, where: str, column: str) -> str:
     case = figures.best(experiment, "" if where == "all" else where)
-    return figures.throughput(case)(run) if column == "throughput" else figures.of_ceiling(case)(run)
+    return figures.throughput(case)(run) if column == "throughput" else figures.ceiling_share(case)(run)
 
 
 def picks(run: Run, within: str) -> str:
-    """'8 of 9': kernels whose throughput at the block size of the API is so near their best."""
+    """'8 of 9': kernels whose throughput at the API's block size is within this percentage of their best."""
     rows = run.of("block_size_pick")
     best = rows.groupby("curve")["throughput"].max()
     picked = rows[rows["block_size"] == rows["block_size_api"]].set_index("curve")["throughput"]
@@ -117,16 +117,16 @@ KINDS: dict[str, Callable[..., str]] = {
     "env": lambda run, path: plain(figures.value_at(run.env, path)),
     "case": lambda run, case, column, form=",.0f": figures.cell(case, column, f"{{:{form}}}")(run),
     "raw": lambda run, case, column: str(run.case(case)[column]),
-    "ceiling": lambda run, case: figures.of_ceiling(case)(run),
+    "ceiling": lambda run, case: figures.ceiling_share(case)(run),
     "divergent": lambda run, case: percent(run.case(case)["divergent_warps"]),
     "ratio": lambda run, a, b, form=".2f": figures.ratio(a, b, form=f"{{:{form}}}")(run),
     "change": lambda run, a, b: figures.change(a, b)(run),
     "share": lambda run, a, b: figures.share(a, b)(run),
-    "rows": lambda run, *where: grouped(len(run.cases.query(" ".join(where)))),
+    "rows": lambda run, *where: group_digits(len(run.cases.query(" ".join(where)))),
 }
 
 
-def filled(text: str) -> str:
+def fill_figures(text: str) -> str:
     """The text with its figures, computed now. Raises DocsError."""
 
     def replace(found: re.Match[str]) -> str:
@@ -156,7 +156,13 @@ def page() -> str:
             table(
                 ["text:line", "claim", "verdict", "ours", "why"],
                 [
-                    [row["text"], row["claim"], row["verdict"], filled(row["ours"]), filled(row["why"])]
+                    [
+                        row["text"],
+                        row["claim"],
+                        row["verdict"],
+                        fill_figures(row["ours"]),
+                        fill_figures(row["why"]),
+                    ]
                     for row in rows
                     if row["part"] == part
                 ],

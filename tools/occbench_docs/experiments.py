@@ -31,7 +31,7 @@ CATEGORIES = {
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a page says of an experiment, whatever a run found."""
+    """The parts of an experiment's page that do not depend on a run."""
 
     name: str
     question: str
@@ -107,7 +107,7 @@ def sentences(run: Run, name: str) -> list[str]:
     return all_sentences(run).get(name, [])[:SENTENCES]
 
 
-def numbered(run: Run, name: str) -> str:
+def numbered_list(run: Run, name: str) -> str:
     return "\n".join(f"{n}. {words}" for n, words in enumerate(sentences(run, name), 1)) or "Not in this run."
 
 
@@ -121,24 +121,24 @@ def families(name: str) -> str:
 
 def page(name: str) -> str:
     """The page of one experiment, without its marks."""
-    it = experiment(name)
+    described = experiment(name)
     measured = [run for run in runs() if len(run.of(name))]
     found = []
     for run in measured:
-        found += [f"On one {run.gpu}:", numbered(run, name)]
+        found += [f"On one {run.gpu}:", numbered_list(run, name)]
         if run is runs()[0]:
             found.append(f"![{name} on one {run.gpu}](../images/{name}.svg)")
     kernels = families(name)
-    onward = "\n".join(f"- [{other}]({other}.md): {experiment(other).question}" for other in it.next)
+    onward = "\n".join(f"- [{other}]({other}.md): {experiment(other).question}" for other in described.next)
     return "\n\n".join(
         [
-            f"# {it.question}",
-            f"Experiment `{name}` varies `{it.dial}`. "
+            f"# {described.question}",
+            f"Experiment `{name}` varies `{described.dial}`. "
             + ("\n\n".join(found) or "No committed run has it yet."),
-            *(["## Why does it matter?", it.why] if it.why else []),
+            *(["## Why does it matter?", described.why] if described.why else []),
             "## What is expected?",
-            it.expected,
-            *([f"Source: {it.source}."] if it.source else []),
+            described.expected,
+            *([f"Source: {described.source}."] if described.source else []),
             "## How do I run it?",
             f"```console\n$ occbench run --experiment {name}\n"
             f"$ occbench explain {name}{'   # prints the sentences above' if measured else ''}\n```",
@@ -146,7 +146,7 @@ def page(name: str) -> str:
                 f"The committed run, preset `{run.env['preset']}`, has {len(run.of(name))} valid cases. "
                 for run in measured[:1]
             )
-            + f"The experiment is `{it.path.relative_to(ROOT)}`"
+            + f"The experiment is `{described.path.relative_to(ROOT)}`"
             + (f", and its kernels are in {kernels}." if kernels else "."),
             *(["## Related experiments", onward] if onward else []),
         ]
@@ -160,13 +160,13 @@ def index() -> str:
     for category, title in CATEGORIES.items():
         rows = [
             [
-                f"[{it.name}]({it.name}.md)",
-                it.question,
-                f"`{it.dial}`",
-                f"{len(first.of(it.name))}",
+                f"[{each.name}]({each.name}.md)",
+                each.question,
+                f"`{each.dial}`",
+                f"{len(first.of(each.name))}",
             ]
-            for it in experiments().values()
-            if it.category == category
+            for each in experiments().values()
+            if each.category == category
         ]
         parts.append(f"## {title}\n\n{table(['experiment', 'question', 'dial', 'cases'], rows)}")
     return "\n\n".join(parts)

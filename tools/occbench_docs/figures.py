@@ -26,7 +26,7 @@ from occbench_tools.predictions import AIM
 
 from occbench_docs import DocsError
 from occbench_docs.program import output
-from occbench_docs.runs import Run, grouped, percent, rate, run_of
+from occbench_docs.runs import Run, group_digits, percent, rate, run_of
 from occbench_docs.tables import rows_of
 
 Figure = Callable[[Run], str]
@@ -99,7 +99,7 @@ def share(a: str | Case, b: str | Case, column: str = "throughput", digits: int 
     return lambda run: f"{100 * quotient(a, b, column)(run):.{digits}f} %"
 
 
-def of_ceiling(which: str | Case, digits: int = 1) -> Figure:
+def ceiling_share(which: str | Case, digits: int = 1) -> Figure:
     return lambda run: f"{case(which)(run)['percent_of_ceiling']:.{digits}f} %"
 
 
@@ -128,7 +128,7 @@ def occupancy_for(part: float, experiment: str, where: str = "", of: Case | None
 def count(experiment: str = "", where: str = "", thing: str = "") -> Figure:
     def text_of(run: Run) -> str:
         rows = run.rows(experiment, where) if experiment else run.cases
-        return f"{grouped(len(rows))}{thing and ' '}{thing}"
+        return f"{group_digits(len(rows))}{thing and ' '}{thing}"
 
     return text_of
 
@@ -145,8 +145,8 @@ def value_at(tree: Any, path: str) -> Any:  # noqa: ANN401
 def counter_agrees(run: Run) -> str:
     """'2,471 of 2,538': cases whose block records and hardware counter agree, as `explain` counts them."""
     both = run.cases.dropna(subset=["occupancy_resident", "occupancy_achieved"])
-    apart = (both["occupancy_resident"] - both["occupancy_achieved"]).abs()
-    return f"{grouped(int((apart <= POINTS).sum()))} of {grouped(len(both))}"
+    differences = (both["occupancy_resident"] - both["occupancy_achieved"]).abs()
+    return f"{group_digits(int((differences <= POINTS).sum()))} of {group_digits(len(both))}"
 
 
 def env(path: str, form: str = "{}", scale: float = 1) -> Figure:
@@ -176,7 +176,7 @@ def latency_hiding(variant: str, warps: int) -> str:
     return f"latency_hiding.{variant}.b128.r{warps // 4}"
 
 
-def in_rows(form: str, value: Callable[[list[list[str]]], float]) -> Figure:
+def frozen_figure(form: str, value: Callable[[list[list[str]]], float]) -> Figure:
     """Of docs/data/frozen.csv; needs no run."""
     return lambda _: form.format(value(rows_of("frozen.csv")[1:]))
 
@@ -190,12 +190,12 @@ def mean_of(rows: list[list[str]]) -> float:
     return sum(last_number(row[2]) for row in rows) / len(rows)
 
 
-def but_mri(rows: list[list[str]]) -> list[list[str]]:
+def rows_without_mri(rows: list[list[str]]) -> list[list[str]]:
     """Without `mri`, whose constant memory the model does not cover: it outweighs all others."""
     return [row for row in rows if not row[1].startswith("mri")]
 
 
-def keeps_the_aims(row: list[str]) -> bool:
+def meets_aims(row: list[str]) -> bool:
     """Whether mean, 90 % and worst meet the aims of `occbench predictions`."""
     return all(abs(last_number(cell)) <= 100 * most for cell, most in zip(row[2:], AIM.values(), strict=True))
 
@@ -241,11 +241,11 @@ FIGURES: dict[str, Figure] = {
     "bulk-best-1w-occupancy": occupancy(ONE_WARP),
     # FMA chains.
     "fma-best": throughput(best("latency_hiding", "family == 'fma_chain'")),
-    "fma-ilp1-4w": of_ceiling(latency_hiding(FMA2, 4)),
-    "fma-ilp4-4w": of_ceiling(latency_hiding("fma_chain.two-operand-ilp4", 4)),
-    "fma2-best": of_ceiling(best("latency_hiding", "variant == 'two-operand-ilp1'")),
-    "fma3-best": of_ceiling(best("latency_hiding", "variant == 'three-operand-ilp1'")),
-    **{f"fma-{warps}w": of_ceiling(latency_hiding(FMA2, warps)) for warps in (16, 20, 24, 32)},
+    "fma-ilp1-4w": ceiling_share(latency_hiding(FMA2, 4)),
+    "fma-ilp4-4w": ceiling_share(latency_hiding("fma_chain.two-operand-ilp4", 4)),
+    "fma2-best": ceiling_share(best("latency_hiding", "variant == 'two-operand-ilp1'")),
+    "fma3-best": ceiling_share(best("latency_hiding", "variant == 'three-operand-ilp1'")),
+    **{f"fma-{warps}w": ceiling_share(latency_hiding(FMA2, warps)) for warps in (16, 20, 24, 32)},
     # Registers and spills.
     "loads-31": throughput(REGISTERS.format("load-live17-maxnreg31")),
     "loads-33": throughput(REGISTERS.format("load-live19-maxnreg33")),
@@ -289,16 +289,16 @@ FIGURES: dict[str, Figure] = {
     ),
     "tensor-4w": share(best("tensor_core", "warps_per_sm == 4"), best("tensor_core"), digits=0),
     # The model on kernels it had not seen.
-    "frozen-mean-but-mri": in_rows("{:.1f} %", lambda rows: mean_of(but_mri(rows))),
-    "frozen-families-but-mri": in_rows("{:.0f}", lambda rows: len(but_mri(rows))),
-    "frozen-families": in_rows("{:.0f}", len),
-    "frozen-kept": in_rows("{:.0f}", lambda rows: sum(map(keeps_the_aims, rows))),
-    "frozen-mean": in_rows("{:.1f} %", mean_of),
+    "frozen-mean-but-mri": frozen_figure("{:.1f} %", lambda rows: mean_of(rows_without_mri(rows))),
+    "frozen-families-but-mri": frozen_figure("{:.0f}", lambda rows: len(rows_without_mri(rows))),
+    "frozen-families": frozen_figure("{:.0f}", len),
+    "frozen-kept": frozen_figure("{:.0f}", lambda rows: sum(map(meets_aims, rows))),
+    "frozen-mean": frozen_figure("{:.1f} %", mean_of),
     # The changes in docs/whatif.md, measured.
     "whatif-block-32": ratio(PROFILED, "block_size_pick.intensity.ilp1-fma16.b32"),
     "whatif-block-256": ratio(PROFILED, "block_size_pick.intensity.ilp1-fma16.b256"),
     "whatif-smem": ratio(PROFILED, "intensity.intensity.ilp1-fma16.b128.r4"),
-    "frozen-worst": in_rows("{:.0f} %", lambda rows: max(abs(last_number(row[4])) for row in rows)),
+    "frozen-worst": frozen_figure("{:.0f} %", lambda rows: max(abs(last_number(row[4])) for row in rows)),
 }
 
 

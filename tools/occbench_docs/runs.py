@@ -86,7 +86,7 @@ def run_of(gpu: str = "") -> Run:
     raise DocsError(f"no committed run of a '{gpu or DEFAULT}': results/committed.txt names them")
 
 
-def grouped(value: float, digits: int = 0) -> str:
+def group_digits(value: float, digits: int = 0) -> str:
     """'2,609'"""
     return f"{value:,.{digits}f}"
 
@@ -94,7 +94,7 @@ def grouped(value: float, digits: int = 0) -> str:
 def rate(value: float, unit: str) -> str:
     """'4,402 GB/s', '65.8 TFLOP/s' of a number of byte/s, flop/s or operation/s."""
     scale, name = UNITS[unit]
-    return f"{grouped(value / scale, 0 if value / scale >= 100 else 1)} {name}"
+    return f"{group_digits(value / scale, 0 if value / scale >= 100 else 1)} {name}"
 
 
 def percent(fraction: float, digits: int = 1) -> str:

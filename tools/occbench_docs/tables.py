@@ -27,7 +27,7 @@ def rows_of(name: str) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def of_runs() -> str:
+def runs_table() -> str:
     """The committed runs."""
     return table(
         ["GPU", "folder", "commit", "driver", "toolkit", "cases"],
@@ -41,7 +41,7 @@ def of_runs() -> str:
     )  # fmt: skip
 
 
-def of_frozen() -> str:
+def frozen_table() -> str:
     """Errors of the frozen model on kernels it had not seen, and of today's model on the committed run."""
     rows = read_predictions(run_of().folder)
     today = {name: errors_of(part, "error") for name, part in rows.groupby("experiment")}
@@ -57,13 +57,13 @@ def of_frozen() -> str:
     )
 
 
-def of_probes() -> str:
+def probes_table() -> str:
     """Figures whose runs were not kept."""
     head, *rows = rows_of("probes.csv")
     return table(head, [[*cells, f"`{commit}`"] for *cells, commit in rows])
 
 
-def of_fleet_spread() -> str:
+def fleet_spread_table() -> str:
     """How far good cards lie apart: what `fleet check` starts from."""
     known = spread()
     with (DOCS.parent / "benchmarks/burn_in.csv").open(encoding="utf-8", newline="") as file:
@@ -81,7 +81,7 @@ def of_fleet_spread() -> str:
 FACT = re.compile(r'^ *{"(\w+)", ([0-9.]+), "([^"]*)",', re.MULTILINE)
 
 
-def of_facts() -> str:
+def facts_table() -> str:
     """Facts as probes measured them, next to the model's values."""
     held = {
         name: (value, unit)
@@ -104,7 +104,7 @@ def of_facts() -> str:
 IN_WORDS = {"Hz": (1e6, "MHz"), "byte/s": (1e9, "GB/s"), "s": (1e-9, "ns")}
 
 
-def of_cards() -> str:
+def cards_table() -> str:
     """Each parameter over the cards on which it was measured, and how far apart the two GPUs are."""
     (_, _, *cards), *rows = rows_of("cards.csv")
     gpus = list(dict.fromkeys(card.split()[0] for card in cards))
@@ -131,7 +131,7 @@ def gpus() -> dict[str, Run]:
     return {run.gpu.split()[1]: run for run in runs()}
 
 
-def of_warp_roles() -> str:
+def warp_roles_table() -> str:
     """Throughput by the registers of a producer and of the two consumer warpgroups beside it."""
     found = {gpu: run.rows("warp_roles").set_index("register_cap") for gpu, run in gpus().items()}
     lines = []
@@ -151,7 +151,7 @@ ROUTES = {"launch_bounds": "`__launch_bounds__`", "maxnreg": "`__maxnreg__`"}
 SPILLING = ["idle_values", "register_route", "register_cap"]  # what both ways to spill have in common
 
 
-def of_smem_spilling() -> str:
+def smem_spilling_table() -> str:
     """Throughput with spills to shared memory, against the same cap with spills to local memory."""
     pairs = {}
     for gpu, run in gpus().items():
@@ -177,16 +177,16 @@ def of_smem_spilling() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "cards": of_cards,
+    "cards": cards_table,
     "commands": commands,
     "env.json": fields,
     "example": example,
     "experiments": index,
-    "facts": of_facts,
-    "fleet-spread": of_fleet_spread,
-    "frozen": of_frozen,
-    "probes": of_probes,
-    "runs": of_runs,
-    "smem-spilling": of_smem_spilling,
-    "warp-roles": of_warp_roles,
+    "facts": facts_table,
+    "fleet-spread": fleet_spread_table,
+    "frozen": frozen_table,
+    "probes": probes_table,
+    "runs": runs_table,
+    "smem-spilling": smem_spilling_table,
+    "warp-roles": warp_roles_table,
 }

@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
         words.error("argument --threshold: a percentage above 0 and below 100")
     from occbench_fleet.check import check  # what reads much is loaded when it is needed
     from occbench_fleet.labels import read_labels
-    from occbench_fleet.show import shown
+    from occbench_fleet.show import format_check
 
     try:
         rows = read_labels(options.labels) if options.labels else []
@@ -71,5 +71,5 @@ def main(arguments: list[str] | None = None) -> int:
     if not found.folders:
         none = f"{options.folder}: holds no folder of results; make them: occbench run"
         raise Refused(4, found.unread[0] if found.unread else none)
-    sys.stdout.write(shown(found, options.format, columns(options.width)))
+    sys.stdout.write(format_check(found, options.format, columns(options.width)))
     return 4 if found.unread else int(not found.passed)

@@ -31,7 +31,7 @@ class Finding:
 
 @dataclass
 class Checked:
-    """What check() found.
+    """The result of check().
 
     Lines: `failed` on cards that cannot pass, `unread` on folders that cannot be read, `notes` on the rest.
     """
@@ -54,7 +54,7 @@ class Checked:
 def check(
     top: Path, reference: Path | None, rows: list[dict[str, str]], threshold: float, ignore: bool = False
 ) -> Checked:
-    """ignore: what cannot be read becomes a note.
+    """Judges the cards below `top`. ignore: unreadable folders become notes.
 
     Raises OSError where `top` cannot be read, ValueError where `reference` cannot.
     """
@@ -74,55 +74,57 @@ def check(
 def reference_of(path: Path) -> Card:
     """Raises ValueError."""
     lines: list[str] = []
-    told, others = scan.cards_of(path, [path], lines)
+    cards, others = scan.cards_of(path, [path], lines)
     if lines := [*lines, *others]:
         raise ValueError(lines[0])
-    return told[0]
+    return cards[0]
 
 
 def judge_all(found: Checked, store: Store, reference: Path | None, threshold: float) -> None:
     cards = found.cards
-    against = None if reference is None else reference_of(reference)
-    wrong = store.read([*cards, against] if against else cards)
+    reference_card = None if reference is None else reference_of(reference)
+    wrong = store.read([*cards, reference_card] if reference_card else cards)
     if len(cards) in wrong:
         raise ValueError(wrong[len(cards)])
     found.failed += wrong.values()
     readable = [place for place in range(len(cards)) if place not in wrong]
     counts = store.counts()
-    lacking = incomplete(cards, readable, counts)
+    lacking = incomplete_cards(cards, readable, counts)
     found.failed += lacking.values()
-    groups = grouped(found, readable, against)
+    groups = group_cards(found, readable, reference_card)
     if not groups:
         return
-    effects = store.effects(groups, len(cards) if against else None)
+    effects = store.effects(groups, len(cards) if reference_card else None)
     names = sorted({name for card in cards for name in card.labels})
-    told = pd.DataFrame(
+    labels_of_cards = pd.DataFrame(
         [{"host": card.host, **card.labels} for card in cards], columns=["host", *names], dtype=object
     )
-    tests, found.spreads = judge.tested(effects, told, spread()["resources"], against is not None)
+    tests, found.spreads = judge.card_tests(
+        effects, labels_of_cards, spread()["resources"], reference_card is not None
+    )
     found.effects = tests[tests["kind"] == "card"][["card", "resource", "effect", "z", "p_holm"]]
     found.judged = set(found.effects["card"])
     for place in sorted(groups.keys() - found.judged - lacking.keys()):
-        found.failed.append(f"{cards[place].called}: not judged: too few valid cases")
+        found.failed.append(f"{cards[place].title}: not judged: too few valid cases")
     members: dict[tuple[str, str], list[int]] = {}
     for place in sorted(found.judged):
-        for kind, name in told.iloc[place].items():
+        for kind, name in labels_of_cards.iloc[place].items():
             members.setdefault((str(kind), name), []).append(place)
     found.odd = [
         Finding(
             kind=row.kind,
-            name=cards[row.card].called if row.kind == "card" else row.name,
+            name=cards[row.card].title if row.kind == "card" else row.name,
             resource=row.resource, change=row.effect, z=row.z, p_value=row.p_holm,
             cards=frozenset([row.card] if row.kind == "card" else members[row.kind, row.name]),
             card=cards[row.card] if row.kind == "card" else None,
         )
-        for row in judge.odd(tests, threshold).itertuples()
+        for row in judge.odd_tests(tests, threshold).itertuples()
     ]  # fmt: skip
-    account(found.odd, threshold)
+    note_larger_groups(found.odd, threshold)
 
 
-def account(odd: list[Finding], threshold: float) -> None:
-    """Notes for each finding the larger group that explains it: as odd, in the same resource."""
+def note_larger_groups(odd: list[Finding], threshold: float) -> None:
+    """Sets for each finding the larger group that explains it: as odd, in the same resource."""
     groups = sorted((f for f in odd if f.card is None), key=lambda f: -len(f.cards))
     for one in odd:
         for group in groups:
@@ -132,7 +134,7 @@ def account(odd: list[Finding], threshold: float) -> None:
                 break
 
 
-def incomplete(
+def incomplete_cards(
     cards: list[Card], readable: list[int], counts: dict[int, tuple[int, int, str]]
 ) -> dict[int, str]:
     """A line for each card with invalid cases, or without cases that others of its settings have."""
@@ -146,24 +148,24 @@ def incomplete(
         whole = most[card.settings]
         if rows < whole:
             lines[place] = (
-                f"{card.called}: {rows} of {whole} cases; `occbench run --resume {card.folder}` continues it"
+                f"{card.title}: {rows} of {whole} cases; `occbench run --resume {card.folder}` continues it"
             )
         elif invalid:
             cases = "1 invalid case," if invalid == 1 else f"{invalid} invalid cases, one of them"
-            lines[place] = f"{card.called}: {cases} {one}"
+            lines[place] = f"{card.title}: {cases} {one}"
     return lines
 
 
-def grouped(found: Checked, readable: list[int], against: Card | None) -> dict[int, int]:
-    """Place of a card to the number of its settings, where it can be judged; notes why others cannot."""
+def group_cards(found: Checked, readable: list[int], against: Card | None) -> dict[int, int]:
+    """The settings' number of each card that can be judged, by its place. Notes why others cannot."""
     groups: dict[int, int] = {}
     place_of = {id(found.cards[place]): place for place in readable}
-    several = scan.by_settings([found.cards[place] for place in readable])
+    several = scan.group_by_settings([found.cards[place] for place in readable])
     main = against.settings if against else several[0][0].settings if several else ()
     for number, mine in enumerate(several):
         settings = mine[0].settings
-        who = mine[0].called if len(mine) == 1 else f"{len(mine)} cards ({mine[0].called} for one)"
-        what = scan.differing(settings, main)
+        who = mine[0].title if len(mine) == 1 else f"{len(mine)} cards ({mine[0].title} for one)"
+        what = scan.difference_text(settings, main)
         if against and what:
             found.failed.append(f"{who}: not judged: {what} as the reference has")
         elif not against and len(mine) < judge.LEAST_CARDS:

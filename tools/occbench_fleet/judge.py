@@ -2,12 +2,11 @@
 """Which cards and groups of cards are odd, with few false alarms over a whole fleet.
 
 A card's effect in a resource is compared with the spread of the fleet's cards in it: the median absolute
-deviation, which odd cards do not stretch. A few cards say little of that, so it is moderated as limma does
-(Smyth 2004): the variance of the four cards that spread.json was made of counts as PRIOR observations more,
-and the law of the ratio is Student's. It stays Student's in large fleets: cases have heavier tails than a
-normal law, and so have medians of some of them. The p-values of all cards, groups and resources are put
-through Holm: a fleet without an odd card has one reported with probability LEVEL. Nothing below the threshold
-is odd, however sure it is.
+deviation, which odd cards do not stretch. A few cards estimate it poorly, so it is moderated as in limma
+(Smyth 2004): the variance of the four cards of spread.json counts as PRIOR more observations, and the ratio
+has Student's law. It stays Student's in large fleets: cases have heavier tails than a normal law, and so have
+medians of some of them. The p-values of all cards, groups and resources are corrected by Holm: a fleet
+without an odd card has one reported with probability LEVEL. An effect below the threshold is never odd.
 """
 
 from collections.abc import Iterable
@@ -21,17 +20,17 @@ from occbench_fleet import THRESHOLD
 
 LEVEL = 0.05  # of the whole fleet
 LEAST_CARDS = 3  # two cannot tell which is odd
-LEAST_CASES = 3  # by which a resource is judged
+LEAST_CASES = 3  # needed to judge a resource
 LEAST_GROUPS = 3
 PRIOR = 2.0  # degrees of freedom of spread.json: two pairs of cards
-MOST_FREEDOM = 30.0  # of that law, in whatever fleet
-OF_MAD = 0.37  # efficiency of the MAD: so many observations it makes of one
+MOST_FREEDOM = 30.0  # of Student's law, in any fleet
+OF_MAD = 0.37  # efficiency of the MAD: effective observations per card
 OF_MEDIAN = np.pi / 2  # variance of a median beside a mean's
-LEAST_SPREAD = 0.0005  # of a resource that spread.json lacks, and that no card is steadier than
+LEAST_SPREAD = 0.0005  # lower bound, also for a resource that spread.json lacks
 
 
-def moderated(own: float, cards: int, known: float) -> tuple[float, float]:
-    """A standard deviation and its degrees of freedom, of the fleet's own and the known one."""
+def moderate(own: float, cards: int, known: float) -> tuple[float, float]:
+    """The standard deviation moderated from the fleet's own and the known one, and its degrees of freedom."""
     freedom = OF_MAD * max(cards - 1, 0)
     known = max(known, LEAST_SPREAD)
     if cards < LEAST_CARDS:
@@ -49,7 +48,7 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     return found
 
 
-def tested(
+def card_tests(
     effects: pd.DataFrame, labels: pd.DataFrame, known: dict[str, Any], reference: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tests of all cards and groups, and the spread by group of settings and resource.
@@ -66,7 +65,7 @@ def tested(
         if len(values) < LEAST_CARDS and not reference:
             continue
         before = max(known.get(resource, {}).get("cards", 0.0), LEAST_SPREAD)
-        scale, freedom = moderated(deviation(values), len(values), before)
+        scale, freedom = moderate(deviation(values), len(values), before)
         middle = 0.0 if reference else float(np.median(values))
         off = np.hypot(scale, before) if reference else scale
         spreads.append(dict(grp=grp, resource=resource, cards=len(values), spread=scale))
@@ -81,8 +80,8 @@ def tested(
             )
         )
         for kind in labels:
-            named = mine.assign(name=mine["card"].map(labels[kind]), effect=mine["effect"] - middle)
-            rows += of_groups(named[named["name"].fillna("") != ""], kind, scale, freedom)
+            named_cards = mine.assign(name=mine["card"].map(labels[kind]), effect=mine["effect"] - middle)
+            rows += group_tests(named_cards[named_cards["name"].fillna("") != ""], kind, scale, freedom)
     if not rows:
         empty = ["grp", "card", "resource", "cases", "kind", "name", "effect", "z", "p_value", "p_holm"]
         return pd.DataFrame(columns=empty), pd.DataFrame(spreads)
@@ -90,31 +89,31 @@ def tested(
     return tests.assign(p_holm=holm(tests["p_value"].to_numpy())), pd.DataFrame(spreads)
 
 
-def of_groups(named: pd.DataFrame, kind: str, scale: float, freedom: float) -> Iterable[pd.DataFrame]:
+def group_tests(cards: pd.DataFrame, kind: str, scale: float, freedom: float) -> Iterable[pd.DataFrame]:
     """Tests of the medians of groups, of two cards and more.
 
-    Their spread is that of independent cards, or what the groups themselves show, whichever is more: cards
-    of a rack share its air.
+    Their spread is the larger of that of independent cards and that of the groups themselves: cards of a
+    rack share its air.
     """
-    told = named.groupby("name").agg(
+    groups = cards.groupby("name").agg(
         grp=("grp", "first"), resource=("resource", "first"), effect=("effect", "median"),
         cards=("card", "size"),
     )  # fmt: skip
-    told = told[told["cards"] >= 2]
-    if len(told) < LEAST_GROUPS:
+    groups = groups[groups["cards"] >= 2]
+    if len(groups) < LEAST_GROUPS:
         return []
-    u = told["effect"] * np.sqrt(told["cards"] / OF_MEDIAN)
+    u = groups["effect"] * np.sqrt(groups["cards"] / OF_MEDIAN)
     center = float(np.median(u))
     z = (u - center) / max(scale, deviation(u.to_numpy()))
     return [
-        told.reset_index().assign(
-            kind=kind, card=-1, cases=told["cards"].to_numpy(), z=z.to_numpy(),
+        groups.reset_index().assign(
+            kind=kind, card=-1, cases=groups["cards"].to_numpy(), z=z.to_numpy(),
             p_value=2 * student_tail(np.abs(z.to_numpy()), freedom),
         ).drop(columns="cards")
     ]  # fmt: skip
 
 
-def odd(tests: pd.DataFrame, threshold: float = THRESHOLD, level: float = LEVEL) -> pd.DataFrame:
+def odd_tests(tests: pd.DataFrame, threshold: float = THRESHOLD, level: float = LEVEL) -> pd.DataFrame:
     """The tests that name an odd card or group, largest effect first."""
     found = tests[(tests["p_holm"] <= level) & (tests["effect"].abs() >= threshold)]
     return found.sort_values("effect", key=np.abs, ascending=False, ignore_index=True)

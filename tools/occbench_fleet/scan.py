@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folders of a fleet: where they are, of which card, and which may be compared.
+"""The folders of a fleet: their paths, their cards, and which may be compared.
 
-Of every folder env.json is read, and the first line and last byte of cases.csv; the rows are store.py's.
-What cannot be read is named: a fleet does not pass on it.
+Reads env.json of every folder, and the first line and last byte of cases.csv; store.py reads the rows. Each
+unreadable folder is named, and then the fleet does not pass.
 """
 
 import os
@@ -17,13 +17,13 @@ from occbench_tools.lines import reason
 from occbench_tools.schema import of_version, schema
 from occbench_tools.untrusted_files import NotRegular, read_untrusted, walk_folders
 
-DESCRIBED = [version for version in SCHEMA_VERSIONS if version >= 5]  # whose rows say what they are about
-# Of env.json: runs that differ in one of these are no measurements of the same thing.
+BULK_VERSIONS = [version for version in SCHEMA_VERSIONS if version >= 5]  # their rows describe themselves
+# Fields of env.json: runs that differ in one of these are not comparable.
 SETTINGS = ("schema_version", "source", "preset", "benchmark_filter", "git_commit", "git_dirty")
 OF_GPU = (
     "name", "sm_count", "sm_clock_max_hz", "memory_clock_hz", "memory_bytes", "power_limit_w", "ecc", "mig",
 )  # fmt: skip
-HOLDS = ("env.json", "cases.csv")  # one of them makes a folder a card's
+CARD_FILES = ("env.json", "cases.csv")  # a folder with one of them is a card's
 
 
 @dataclass
@@ -36,11 +36,11 @@ class Card:
     name: str
     created: str
     settings: tuple[str, ...]
-    version: int | None  # of the schema that its cases.csv has, if it is whole: may be read in bulk
+    version: int | None  # of the schema of a whole cases.csv, which may be read in bulk
     labels: dict[str, str] = field(default_factory=dict)
 
     @property
-    def called(self) -> str:
+    def title(self) -> str:
         return f"{self.host}/{self.uuid or self.folder.name}"
 
 
@@ -52,10 +52,10 @@ class Unread(Exception):
 
 
 def folders_below(top: Path) -> tuple[list[Path], list[str]]:
-    """Every folder with a file of HOLDS, in order, and a line for each that is none and should be.
+    """Every folder with a file of CARD_FILES, in order, and a line for each that should have one.
 
-    That is one that cannot be read, a link to a folder elsewhere, which is not followed, and a folder at the
-    end of a path without results on it: a card whose files are lost. OSError where `top` cannot be read.
+    That is an unreadable folder, a link to a folder elsewhere, which is not followed, and a leaf folder
+    without results on its path: a card whose files are lost. OSError where `top` cannot be read.
     """
     os.scandir(top).close()
     found: list[Path] = []
@@ -65,34 +65,34 @@ def folders_below(top: Path) -> tuple[list[Path], list[str]]:
         unread += [
             f"{where / name}: a link, which is not followed"
             for name in sorted([*folders, *files])
-            if name not in HOLDS and leads_away(where / name, inside)
+            if name not in CARD_FILES and is_foreign_link(where / name, inside)
         ]
-        if any(name in files for name in HOLDS):
+        if any(name in files for name in CARD_FILES):
             found.append(where)
-        elif not folders and where != top and not found_above(where, found):
-            unread.append(f"{where}: holds neither {' nor '.join(HOLDS)}")
+        elif not folders and where != top and not is_within_last(where, found):
+            unread.append(f"{where}: holds neither {' nor '.join(CARD_FILES)}")
     return found, unread
 
 
-def leads_away(path: Path, inside: str) -> bool:
+def is_foreign_link(path: Path, inside: str) -> bool:
     """Whether it is a link to a folder that does not lie in `inside`, or to nothing."""
-    if not os.path.islink(path) or os.path.isfile(path):  # which take what cannot be seen for no
+    if not os.path.islink(path) or os.path.isfile(path):  # both are False for paths that cannot be accessed
         return False
     target = os.path.realpath(path)
     return not os.path.isdir(target) or os.path.commonpath([target, inside]) != inside
 
 
-def found_above(where: Path, found: list[Path]) -> bool:
-    """Whether it lies in the last folder found: what a run's folder holds besides is the run's."""
+def is_within_last(where: Path, found: list[Path]) -> bool:
+    """Whether it is within the last folder found: folders in a run's folder belong to the run."""
     return bool(found) and where.is_relative_to(found[-1])
 
 
-def text(value: object) -> str:
+def field_text(value: object) -> str:
     """A field of env.json that should be a plain value."""
     return "" if value is None else str(value)[:200]
 
 
-def card(top: Path, folder: Path, headers: dict[bytes, int]) -> Card | str:
+def read_card(top: Path, folder: Path, headers: dict[bytes, int]) -> Card | str:
     """The card of a folder, or one line that says why there is none. Raises Unread."""
     try:
         env = read_env(folder / "env.json")
@@ -109,14 +109,15 @@ def card(top: Path, folder: Path, headers: dict[bytes, int]) -> Card | str:
     parts = folder.relative_to(top).parts if folder.is_relative_to(top) else ()
     return Card(
         folder=folder,
-        # A path DIR/HOST/UUID knows better than a machine that several nodes share.
-        host=parts[-2] if len(parts) >= 2 else text(env.get("host")) or "?",
-        # Of a model there is no card: a task's folder is called by its rank.
-        uuid=folder.name if env["source"] == "model" else text(gpu.get("uuid")),
-        name=text(gpu.get("name")),
-        created=text(env.get("created_utc")),
+        # A path DIR/HOST/UUID is more reliable than the name of a machine that several nodes share.
+        host=parts[-2] if len(parts) >= 2 else field_text(env.get("host")) or "?",
+        # A model has no card: a task's folder is named by its rank.
+        uuid=folder.name if env["source"] == "model" else field_text(gpu.get("uuid")),
+        name=field_text(gpu.get("name")),
+        created=field_text(env.get("created_utc")),
         settings=(
-            *(text(env.get(name)) for name in SETTINGS), *(text(gpu.get(name)) for name in OF_GPU),
+            *(field_text(env.get(name)) for name in SETTINGS),
+            *(field_text(gpu.get(name)) for name in OF_GPU),
             ",".join(map(str, names)),
         ),
         version=next((of for header, of in headers.items() if in_bulk and rows.startswith(header)), None),
@@ -124,7 +125,7 @@ def card(top: Path, folder: Path, headers: dict[bytes, int]) -> Card | str:
 
 
 def columns_of(version: int) -> list[str]:
-    """Of cases.csv, in order."""
+    """The columns of cases.csv, in order."""
     return [column["name"] for column in of_version(schema(), version)["files"]["cases.csv"]["columns"]]
 
 
@@ -133,12 +134,12 @@ def cards_of(top: Path, folders: list[Path], unread: list[str]) -> tuple[list[Ca
 
     The line goes to `unread` where its files could not be read.
     """
-    headers = {",".join(columns_of(version)).encode() + b"\n": version for version in DESCRIBED}
+    headers = {",".join(columns_of(version)).encode() + b"\n": version for version in BULK_VERSIONS}
     cards: list[Card] = []
     lines: list[str] = []
     for folder in folders:
         try:
-            found = card(top, folder, headers)
+            found = read_card(top, folder, headers)
         except Unread as error:
             unread.append(str(error))
             continue
@@ -150,7 +151,7 @@ def cards_of(top: Path, folders: list[Path], unread: list[str]) -> tuple[list[Ca
 
 
 def newest_of_each(cards: list[Card]) -> tuple[list[Card], list[str]]:
-    """Of several runs of one card on one host the newest; one UUID on two hosts is said, and both stay."""
+    """The newest run of each card on each host, and notes; a UUID on two hosts keeps both cards."""
     lines: list[str] = []
     newest: dict[tuple[str, str], Card] = {}
     runs: Counter[tuple[str, str]] = Counter()
@@ -161,7 +162,7 @@ def newest_of_each(cards: list[Card]) -> tuple[list[Card], list[str]]:
             newest[key] = each
     for key, count in runs.items():
         if count > 1:
-            lines.append(f"{newest[key].called}: {count} runs of this card; {newest[key].folder.name} counts")
+            lines.append(f"{newest[key].title}: {count} runs of this card; {newest[key].folder.name} counts")
     hosts: dict[str, list[str]] = {}
     for host, uuid in newest:
         hosts.setdefault(uuid, []).append(host)
@@ -171,7 +172,7 @@ def newest_of_each(cards: list[Card]) -> tuple[list[Card], list[str]]:
     return list(newest.values()), lines
 
 
-def by_settings(cards: list[Card]) -> list[list[Card]]:
+def group_by_settings(cards: list[Card]) -> list[list[Card]]:
     """The cards that may be compared, largest group first."""
     groups: dict[tuple[str, ...], list[Card]] = {}
     for each in cards:
@@ -179,7 +180,7 @@ def by_settings(cards: list[Card]) -> list[list[Card]]:
     return sorted(groups.values(), key=len, reverse=True)
 
 
-def differing(settings: tuple[str, ...], others: tuple[str, ...]) -> str:
+def difference_text(settings: tuple[str, ...], others: tuple[str, ...]) -> str:
     """'preset quick, and not standard'"""
     found = [
         f"{name} {mine or 'unknown'}, and not {theirs or 'unknown'}"

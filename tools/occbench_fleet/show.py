@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check found: for people, CI servers (JUnit), Prometheus' textfile collector, and as JSON."""
+"""A check's result for readers, CI servers (JUnit), Prometheus' textfile collector, and as JSON."""
 
 from collections import Counter
 from typing import Any
@@ -7,15 +7,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 from occbench_tools.escape import as_json, printable
-from occbench_tools.screen import aligned, wrapped
+from occbench_tools.screen import align_columns, wrap
 
 from occbench_fleet.check import Checked, Finding
 from occbench_fleet.resources import BY_NAME
 
-MOST = 40  # odd cards, and lines, that people are shown
+MOST = 40  # odd cards, and lines, in the text
 
 
-def count(number: int, what: str) -> str:
+def count_text(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
@@ -30,20 +30,20 @@ def change(finding: Finding) -> str:
 
 def verdict(found: Checked) -> str:
     """One sentence."""
-    judged = f"{len(found.judged):,} of {count(len(found.cards), 'card')} judged"
+    judged = f"{len(found.judged):,} of {count_text(len(found.cards), 'card')} judged"
     odd = Counter({f.kind: 0 for f in found.odd})
     odd.update({(f.kind, f.name): f.kind for f in found.odd if not f.within}.values())
-    said = ", ".join(f"{count(number, kind)}" for kind, number in odd.items() if number)
-    words = [judged, f"odd: {said}" if said else "none is odd"] if found.judged else [judged]
+    odd_text = ", ".join(f"{count_text(number, kind)}" for kind, number in odd.items() if number)
+    words = [judged, f"odd: {odd_text}" if odd_text else "none is odd"] if found.judged else [judged]
     if found.unread:
-        words.append(f"{count(len(found.unread), 'folder')} not read")
+        words.append(f"{count_text(len(found.unread), 'folder')} not read")
     if found.failed:
-        words.append(f"{count(len(found.failed), 'complaint')}")
+        words.append(f"{count_text(len(found.failed), 'complaint')}")
     return f"{'PASS' if found.passed else 'FAIL'}: {', '.join(words)}"
 
 
 def as_text(found: Checked, width: int) -> list[str]:
-    lines = wrapped(verdict(found), width)
+    lines = wrap(verdict(found), width)
     own = [f for f in found.odd if not f.within]
     table = [
         [f.kind, printable(f.name), str(len(f.cards)), f.resource, change(f), f"{f.z:+.1f}"]
@@ -51,23 +51,27 @@ def as_text(found: Checked, width: int) -> list[str]:
     ]
     if table:
         head = ["odd", "which", "cards", "in", "by", "z"]
-        lines += ["", *aligned([head, *table], width, names=1, left=(0, 3))]
+        lines += ["", *align_columns([head, *table], width, names=1, left=(0, 3))]
     if len(own) > MOST:
         lines.append(f"and {len(own) - MOST:,} more: --format json has all")
     if within := len(found.odd) - len(own):
-        lines += wrapped(f"{within:,} more are as odd as the group above that they belong to", width)
-    for title, told in (("not read", found.unread), ("complaints", found.failed), ("notes", found.notes)):
-        if told:
+        lines += wrap(f"{within:,} more are as odd as the group above that they belong to", width)
+    for title, spread_rows in (
+        ("not read", found.unread),
+        ("complaints", found.failed),
+        ("notes", found.notes),
+    ):
+        if spread_rows:
             lines += ["", title]
-            for each in told[:MOST]:
-                first, *more = wrapped(each, width - 2)
+            for each in spread_rows[:MOST]:
+                first, *more = wrap(each, width - 2)
                 lines += [f"  {first}", *(f"    {line}" for line in more)]
-        if len(told) > MOST:
-            lines.append(f"  and {len(told) - MOST:,} more")
+        if len(spread_rows) > MOST:
+            lines.append(f"  and {len(spread_rows) - MOST:,} more")
     if len(found.spreads):
-        told = found.spreads[found.spreads["grp"] == 0]
-        spread = ", ".join(f"{row.resource} {100 * row.spread:.2f} %" for row in told.itertuples())
-        lines += ["", *wrapped(f"spread of good cards (standard deviation): {spread}", width)]
+        spread_rows = found.spreads[found.spreads["grp"] == 0]
+        spread = ", ".join(f"{row.resource} {100 * row.spread:.2f} %" for row in spread_rows.itertuples())
+        lines += ["", *wrap(f"spread of good cards (standard deviation): {spread}", width)]
     return lines
 
 
@@ -113,17 +117,17 @@ def as_junit(found: Checked) -> str:
             by_card.setdefault(id(f.card), []).append(f)
     failures = 0
 
-    def case(name: str, place: str, said: str) -> None:
+    def case(name: str, place: str, failure: str) -> None:
         nonlocal failures
-        told = ElementTree.SubElement(suite, "testcase", classname=printable(place), name=printable(name))
-        if said:
+        element = ElementTree.SubElement(suite, "testcase", classname=printable(place), name=printable(name))
+        if failure:
             failures += 1
-            ElementTree.SubElement(told, "failure", message=printable(said))
+            ElementTree.SubElement(element, "failure", message=printable(failure))
 
     for place, card in enumerate(found.cards):
         if place in found.judged:
             odd = by_card.get(id(card), [])
-            case(card.called, card.host, "; ".join(f"{f.resource} {change(f)}" for f in odd))
+            case(card.title, card.host, "; ".join(f"{f.resource} {change(f)}" for f in odd))
     for f in found.odd:
         if not f.card:
             case(f"{f.kind} {f.name}", "group", f"{f.resource} {change(f)}")
@@ -158,11 +162,11 @@ def as_prometheus(found: Checked) -> str:
         "# TYPE occbench_fleet_unread gauge",
         f"occbench_fleet_unread {len(found.unread)}",
     ]
-    told = {
+    help_texts = {
         "change": "A card's excess over the fleet's median, as a fraction; above zero is worse.",
         "odd": "1 if that is odd.",
     }
-    for name, help_text in told.items():
+    for name, help_text in help_texts.items():
         lines += [
             f"# HELP occbench_fleet_card_{name} {help_text}",
             f"# TYPE occbench_fleet_card_{name} gauge",
@@ -175,11 +179,11 @@ def as_prometheus(found: Checked) -> str:
     return "\n".join(lines) + "\n"
 
 
-def shown(found: Checked, how: str, width: int) -> str:
-    if how == "json":
+def format_check(found: Checked, form: str, width: int) -> str:
+    if form == "json":
         return as_json(as_dict(found))
-    if how == "junit":
+    if form == "junit":
         return as_junit(found)
-    if how == "prometheus":
+    if form == "prometheus":
         return as_prometheus(found)
     return "".join(f"{line}\n" for line in as_text(found, width))

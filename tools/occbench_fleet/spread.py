@@ -2,7 +2,7 @@
 """The spread of good cards of one kind: python -P -m occbench_fleet.spread RUN... [--cases FILE]
 
 Runs of one card are reruns, runs of two cards of one kind a pair of cards. Writes to FILE the cases that are
-steadiest on all cards besides their resource, which tell an odd card best: benchmarks/burn_in.csv, the cases
+steadiest on all cards besides their resource, which show an odd card best: benchmarks/burn_in.csv, the cases
 of `occbench run --preset burn-in`. Prints spread.json's content:
   cards         name and UUID of each
   resources     by resource: `cards`, standard deviation of a whole resource from card to card; `reruns`, the
@@ -27,24 +27,24 @@ from occbench_fleet.resources import RESOURCES, resource_of
 
 QUANTILES = np.linspace(0, 1, 41)
 STEADY = 18  # cases of a resource
-FEWEST = 6  # cases from which a resource is told
+FEWEST = 6  # cases needed for a resource
 FILE = Path(__file__).with_name("spread.json")
 
 
 def spread() -> dict[str, Any]:
-    """What spread.json says."""
+    """The content of spread.json."""
     return json.loads(FILE.read_text(encoding="utf-8"))
 
 
 def measures(run: Folder) -> pd.DataFrame:
-    """Of each valid case: its resource, and log of seconds, cycles, period of the clock and power."""
+    """Each valid case's resource, and log of seconds, cycles, clock period and power."""
     rows = run.valid.set_index("case_id")
-    said = rows[["bound_predicted", "ceiling_kind", "percent_of_ceiling"]]
-    said = said.astype(object).where(said.notna(), None)
+    fields = rows[["bound_predicted", "ceiling_kind", "percent_of_ceiling"]]
+    fields = fields.astype(object).where(fields.notna(), None)
     seconds, clock = np.log(rows["time_median_s"]), np.log(rows["sm_clock_hz"])
     return pd.DataFrame(
         dict(
-            resource=[resource_of(*each) for each in said.itertuples(index=False)],
+            resource=[resource_of(*each) for each in fields.itertuples(index=False)],
             seconds=seconds, cycles=seconds + clock, clock=-clock, power=np.log(rows["power_w"]),
         ),
         index=rows.index,
@@ -52,7 +52,7 @@ def measures(run: Folder) -> pd.DataFrame:
 
 
 def differences(a: pd.DataFrame, b: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
-    """Each resource, and what b has more than a, by case."""
+    """Each resource, and the excess of b over a, by case."""
     both = a.add_suffix("_a").join(b.add_suffix("_b"), how="inner")
     for resource in RESOURCES:
         mine = both
@@ -63,7 +63,7 @@ def differences(a: pd.DataFrame, b: pd.DataFrame) -> Iterator[tuple[str, pd.Seri
 
 @dataclass
 class Pair:
-    """Two runs of one kind of GPU, of one card or of two: by resource, what the second has more, by case."""
+    """Two runs of one kind of GPU, of one card or two; `more`: the second's excess by resource and case."""
 
     kind: str
     reruns: bool
@@ -71,10 +71,10 @@ class Pair:
 
 
 def pairs_of(runs: list[Folder]) -> list[Pair]:
-    told = [(run.env["gpu"]["name"], run.env["gpu"]["uuid"], measures(run)) for run in runs]
+    measured = [(run.env["gpu"]["name"], run.env["gpu"]["uuid"], measures(run)) for run in runs]
     return [
         Pair(name, uuid == its, dict(differences(a, b)))
-        for (name, uuid, a), (other, its, b) in itertools.combinations(told, 2)
+        for (name, uuid, a), (other, its, b) in itertools.combinations(measured, 2)
         if name == other
     ]
 
@@ -96,32 +96,32 @@ def of_runs(runs: list[Folder]) -> tuple[dict[str, Any], dict[str, list[str]]]:
     resources: dict[str, Any] = {}
     steady: dict[str, list[str]] = {}
     for resource in RESOURCES:
-        its = [pair for pair in pairs if len(pair.more[resource.name]) >= FEWEST]
-        chosen = resource.measure in ("seconds", "cycles")
-        if chosen:
-            steady[resource.name] = steadiest(its, resource.name)
+        resource_pairs = [pair for pair in pairs if len(pair.more[resource.name]) >= FEWEST]
+        has_cases = resource.measure in ("seconds", "cycles")
+        if has_cases:
+            steady[resource.name] = steadiest(resource_pairs, resource.name)
         medians: dict[bool, list[float]] = {True: [], False: []}
         rest = []
-        for pair in its:
+        for pair in resource_pairs:
             more = pair.more[resource.name]
-            if chosen:  # by cards other than these, or they would seem steadier than they are
+            if has_cases:  # by cards other than these, or they would seem steadier than they are
                 known = more.index.intersection(
-                    steadiest([other for other in its if other.kind != pair.kind], resource.name)
+                    steadiest([other for other in resource_pairs if other.kind != pair.kind], resource.name)
                 )
                 more = more[known]
             medians[pair.reruns].append(float(more.median()) / np.sqrt(2))  # of one of the two
             if not pair.reruns:
                 rest.append((more - more.median()) / np.sqrt(2))
         resources[resource.name] = {
-            "cards": shortened(np.sqrt(np.mean(np.square(medians[False])))),
-            "reruns": shortened(np.sqrt(np.mean(np.square(medians[True])))),
-            "cases": [shortened(value) for value in pd.concat(rest).quantile(QUANTILES)],
+            "cards": round_value(np.sqrt(np.mean(np.square(medians[False])))),
+            "reruns": round_value(np.sqrt(np.mean(np.square(medians[True])))),
+            "cases": [round_value(value) for value in pd.concat(rest).quantile(QUANTILES)],
         }
     cards = sorted({f"{run.env['gpu']['name']} {run.env['gpu']['uuid']}" for run in runs})
     return dict(cards=cards, resources=resources), steady
 
 
-def shortened(value: float) -> float:
+def round_value(value: float) -> float:
     return float(f"{value:.3g}")
 
 

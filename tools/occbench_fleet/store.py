@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of all folders, in batches on disk, and each card's figures; Polars reads and groups them.
 
-cases.csv files of this schema are read in bulk. A file that is not as the schema says, one of an older schema
-and one cut off while it was written are read by folder.py, which says what is wrong. Of all rows those of
-one resource are in memory at a time.
+cases.csv files of this schema are read in bulk. A file that violates the schema, has an older one or was cut
+off while it was written is read by folder.py, which says what is wrong. Only the rows of one resource are in
+memory at a time.
 """
 
 from pathlib import Path
@@ -34,14 +34,14 @@ MEASURES = {"seconds": SECONDS, "cycles": SECONDS + CLOCK, "clock": -CLOCK, "pow
 
 
 class Store:
-    """Rows of cards, each known by a number; their files lie in `folder`, which is to be empty."""
+    """Rows of cards, each with a number; their files are in `folder`, which must be empty."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.lots = 0
 
     def read(self, cards: list[Card]) -> dict[int, str]:
-        """Reads the rows of all cards, by their place; what is wrong with those that cannot be read."""
+        """Reads the rows of all cards, by their place. Returns the errors of unreadable cards."""
         careful = [place for place, card in enumerate(cards) if card.version is None]
         for version in {card.version for card in cards} - {None}:
             plain = [place for place, card in enumerate(cards) if card.version == version]
@@ -57,7 +57,7 @@ class Store:
         return wrong
 
     def add(self, rows: pl.DataFrame) -> None:
-        """Columns as TYPES has them."""
+        """Adds rows with the columns of TYPES."""
         rows.write_parquet(self.folder / f"{self.lots:06}.parquet")
         self.lots += 1
 
@@ -67,7 +67,7 @@ class Store:
         columns = dict.fromkeys(names, pl.String)
         card = pl.col("path").replace_strict(paths, return_dtype=pl.Int32)
         try:
-            told = (
+            cells = (
                 pl.scan_csv(list(paths), schema=columns, glob=False, include_file_paths="path")
                 .select(card.alias("card"), *WORDS, *NUMBERS)
                 .collect()
@@ -79,9 +79,9 @@ class Store:
             halves = places[: len(places) // 2], places[len(places) // 2 :]
             some = ({place: folders[place] for place in half} for half in halves)
             return [each for half in some for each in self._bulk(half, names)]
-        rows = told.with_columns(pl.col(name).cast(pl.Float64, strict=False) for name in NUMBERS)
+        rows = cells.with_columns(pl.col(name).cast(pl.Float64, strict=False) for name in NUMBERS)
         no_number = pl.any_horizontal(
-            (rows[name].is_null() & told[name].is_not_null()) | ~rows[name].is_finite() for name in NUMBERS
+            (rows[name].is_null() & cells[name].is_not_null()) | ~rows[name].is_finite() for name in NUMBERS
         )
         valid = pl.col("status") == "valid"
         wrong = (
@@ -98,9 +98,9 @@ class Store:
         """Raises OSError and ValueError."""
         cases = schema_upgrade.upgrade_cases(read_csv(folder / "cases.csv", schema(), [], strict=True))
         check_rows(cases)
-        told = cases.reindex(columns=[*WORDS, *NUMBERS])
-        columns = {name: [None if pd.isna(cell) else cell for cell in told[name]] for name in told}
-        rows = pl.DataFrame(columns | {"card": [place] * len(told)}, schema=TYPES)
+        cells = cases.reindex(columns=[*WORDS, *NUMBERS])
+        columns = {name: [None if pd.isna(cell) else cell for cell in cells[name]] for name in cells}
+        rows = pl.DataFrame(columns | {"card": [place] * len(cells)}, schema=TYPES)
         self.add(rows.select("card", *WORDS, *NUMBERS))
 
     def rows(self) -> pl.LazyFrame:
@@ -109,12 +109,14 @@ class Store:
         return pl.scan_parquet(sorted(self.folder.glob("*.parquet")))
 
     def counts(self) -> dict[int, tuple[int, int, str]]:
-        """By card: how many rows, how many invalid ones, and the id of one of these."""
+        """By card: the number of rows and of invalid ones, and the id of one of these."""
         invalid = pl.col("status") == "invalid"
-        told = self.rows().group_by("card").agg(
+        counts_by_card = self.rows().group_by("card").agg(
             pl.len(), invalid.sum().alias("invalid"), pl.col("case_id").filter(invalid).min().alias("one")
         )  # fmt: skip
-        return {card: (rows, count, one or "") for card, rows, count, one in told.collect().iter_rows()}
+        return {
+            card: (rows, count, one or "") for card, rows, count, one in counts_by_card.collect().iter_rows()
+        }
 
     def effects(self, groups: dict[int, int], reference: int | None = None) -> pd.DataFrame:
         """card, grp, resource, effect, cases: a card's excess over the median of its group.
@@ -123,11 +125,11 @@ class Store:
         middle of all. The effect is the median over the cases that the resource bounds, on a log scale; of
         the clock the mean, since a card may be slow under its heaviest loads alone.
         """
-        told = pl.LazyFrame(
+        groups_by_card = pl.LazyFrame(
             {"card": list(groups), "grp": list(groups.values())}, schema={"card": pl.Int32, "grp": pl.Int32}
         )
         valid = self.rows().filter(pl.col("status") == "valid")
-        mine = valid.join(told, on="card")
+        mine = valid.join(groups_by_card, on="card")
         middles = mine
         if reference is not None:
             middles = valid.filter(pl.col("card") == reference).with_columns(grp=pl.lit(0, pl.Int32))
@@ -135,14 +137,14 @@ class Store:
             pl.col("bound_predicted", "ceiling_kind").drop_nulls().mode().sort().first(),
             pl.col("percent_of_ceiling").median(),
         ).collect()  # fmt: skip
-        said = cases.select("bound_predicted", "ceiling_kind", "percent_of_ceiling").iter_rows()
-        cases = cases.with_columns(pl.Series("resource", [resource_of(*each) for each in said], pl.String))
+        bounds = cases.select("bound_predicted", "ceiling_kind", "percent_of_ceiling").iter_rows()
+        cases = cases.with_columns(pl.Series("resource", [resource_of(*each) for each in bounds], pl.String))
         found = []
         for resource in BY_NAME.values():
-            its = cases.lazy().select("grp", "case_id")
+            own_cases = cases.lazy().select("grp", "case_id")
             if resource.measure in ("seconds", "cycles"):
-                its = cases.lazy().filter(pl.col("resource") == resource.name).select("grp", "case_id")
-            of_case = middles.join(its, on=["grp", "case_id"]).group_by("grp", "case_id").agg(
+                own_cases = cases.lazy().filter(pl.col("resource") == resource.name).select("grp", "case_id")
+            of_case = middles.join(own_cases, on=["grp", "case_id"]).group_by("grp", "case_id").agg(
                 MEASURES[resource.measure].median().alias("middle")
             )  # fmt: skip
             off = MEASURES[resource.measure] - pl.col("middle")

@@ -17,25 +17,25 @@ def read_folder(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Valid rows of cases.csv, and env.json. Raises OSError or ValueError.
 
     env["source"] is "measured" or "model". A version without predictions gets their columns, empty. Column
-    `outside_model`: why no figure of the model is counted in the row's experiment; empty where it is.
+    `outside_model`: why the model does not cover the row's experiment; empty where it does.
     """
     run = folder_reader.read_folder(folder, samples=False, strict=False)
-    said = {name: it["outside_model"] for name, it in run.env["experiments"].items()}
-    why = {name: words for name, words in said.items() if isinstance(words, str)}
+    values = {name: description["outside_model"] for name, description in run.env["experiments"].items()}
+    reasons = {name: words for name, words in values.items() if isinstance(words, str)}
     rows = with_predictions(run.valid)
-    return rows.assign(outside_model=rows["experiment"].map(why).astype(object)), run.env
+    return rows.assign(outside_model=rows["experiment"].map(reasons).astype(object)), run.env
 
 
 def with_predictions(cases: pd.DataFrame) -> pd.DataFrame:
-    """The rows; those of a version without predictions get their columns, empty."""
+    """The rows, with empty columns for predictions where their version has none."""
     columns = ("throughput_predicted", "bound_predicted", "throughput_baseline")
     return cases.assign(**{column: np.nan for column in columns if column not in cases})
 
 
-def scaled(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of one experiment with three columns more.
+def scale_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of one experiment with three more columns.
 
-    rate and unit (the throughput in words for people) and percent (of the variant's own best).
+    rate and unit (the throughput for readers) and percent (of the variant's own best).
     """
     scale = rows["throughput_unit"].map({unit: scale for unit, (scale, _) in UNITS.items()}).fillna(1)
     unit = rows["throughput_unit"].map({unit: name for unit, (_, name) in UNITS.items()})
@@ -47,17 +47,17 @@ def scaled(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-# Two points lie on any law, and three on most. Below so many distinct values of its dial a line is its
-# marks alone, and nothing is said of its best, its knee or its shape.
+# Two points fit any law, and three fit most. A line of fewer distinct values of its dial is drawn as marks
+# alone, and no finding names its best, its knee or its shape.
 CURVE_POINTS = 4  # as many as the doublings 8, 16, 32, 64 of an SM's warps
 
 
 def is_curve(values: Iterable[float]) -> bool:
-    """Whether points at these values of a dial are joined by a line, and may be spoken of as one."""
+    """Whether points at these values of a dial are enough for a curve."""
     return len({value for value in values if pd.notna(value)}) >= CURVE_POINTS
 
 
-def many(count: float, thing: str) -> str:
+def pluralize(count: float, thing: str) -> str:
     """'1 warp', '4 warps'"""
     return f"{count:g} {thing}{'' if count == 1 else 's'}"
 
@@ -72,10 +72,10 @@ def best(rows: pd.DataFrame, y: str = "throughput") -> pd.Series:
     return rows.loc[rows[y].idxmax()]
 
 
-def alone(rows: pd.DataFrame, column: str) -> pd.Series:
-    """For each row the least of a column among its baseline's rows at as many warps; NaN where there is none.
+def least_of_baseline(rows: pd.DataFrame, column: str) -> pd.Series:
+    """For each row, the column's least value among its baseline's rows at as many warps; NaN without any.
 
-    A row whose baseline is itself is its own.
+    A row may be its own baseline.
     """
     least_ = rows.groupby(["family", "variant", "warps_per_sm"])[column].min()
     key = pd.MultiIndex.from_frame(rows[["family", "baseline", "warps_per_sm"]])
@@ -83,7 +83,7 @@ def alone(rows: pd.DataFrame, column: str) -> pd.Series:
 
 
 def cycles(rows: pd.DataFrame) -> pd.Series:
-    """SM cycles of a loop iteration: by the kernel's own clock, where it has one, else by events."""
+    """SM cycles of a loop iteration: by the kernel's own clock where recorded, else by events."""
     own = (
         rows["own_cycles_per_iteration"]
         if "own_cycles_per_iteration" in rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all commands share: parsers, the default folder, and how they end."""
+"""Shared by all commands: parsers, the default folder, and exit codes."""
 
 import argparse
 import contextlib
@@ -65,8 +65,8 @@ def add_folder(
     parser.add_argument(name, metavar="DIR", type=Path, nargs=count, help=words)
 
 
-RUNS = ("cases.csv",)  # what makes a folder one of a run
-ALL = (*RUNS, "kernels.csv")  # or one of `occbench attach`
+RUNS = ("cases.csv",)  # a folder with one of them is a run's
+ALL = (*RUNS, "kernels.csv")  # or of `occbench attach`
 
 
 def newest(program: str, without: str = "", of: tuple[str, ...] = RUNS) -> Path:
@@ -94,12 +94,12 @@ def newest(program: str, without: str = "", of: tuple[str, ...] = RUNS) -> Path:
 
 
 def folder_of(options: argparse.Namespace, program: str) -> Path:
-    """The folder that was named, or the newest. Raises Refused."""
+    """The named folder, or the newest. Raises Refused."""
     return options.folder or newest(program)
 
 
 def folders_of(options: argparse.Namespace, program: str, of: tuple[str, ...] = RUNS) -> list[Path]:
-    """The folders that were named, or the newest alone. Raises Refused."""
+    """The named folders, or the newest alone. Raises Refused."""
     return options.folders or [newest(program, of=of)]
 
 
@@ -114,7 +114,7 @@ def occbench() -> Path | None:
 
 @contextlib.contextmanager
 def reading(where: Path) -> Iterator[None]:
-    """Raises Refused, with exit code 4, where what is read or written within the block fails."""
+    """Raises Refused, with exit code 4, where reading or writing within the block fails."""
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -122,7 +122,7 @@ def reading(where: Path) -> Iterator[None]:
 
 
 def relative(path: Path) -> Path:
-    """The path as seen from here, where it lies below."""
+    """The path relative to the working folder, where it is below."""
     here = Path.cwd()
     return path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path
 
@@ -151,7 +151,7 @@ def named_output() -> Iterator[None]:
 def entry(program: str) -> Callable[[Main], Main]:
     """Makes a main() end as a command should: silently with 141 on a broken pipe, 130 when interrupted."""
 
-    def ended(main: Main) -> Main:
+    def decorate(main: Main) -> Main:
         @functools.wraps(main)
         def run(arguments: list[str] | None = None) -> int:
             no_relative_path()
@@ -184,7 +184,7 @@ def entry(program: str) -> Callable[[Main], Main]:
 
         return run
 
-    return ended
+    return decorate
 
 
 def drop_stdout() -> None:

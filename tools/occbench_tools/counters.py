@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bound of a case by its hardware counters: for `occbench predictions --bounds`.
 
-Utilisations are percent of the unit's peak over the whole launch; named() takes the bound from them:
+Utilisations are percent of the unit's peak over the whole launch; bounds_of() takes the bound from them:
   issue          issue slots
   pipe           the busiest of ALU, FMA (its heavy half alone, too), FP64, tensor and XU pipes
   L1             the busiest of the LSU's requests, its data stage, its banks and its write-back
@@ -13,9 +13,9 @@ The highest is the bound, with all within 5 points of it: an FMA a cycle fills t
 alike. Where none is above 60 %: `tail` if the SMs were active for less than 75 % of the launch, else
 `latency`. `register port` goes before all where no unit but issue or pipe is above 60 %, none is above 90 %,
 and dispatch stalls take more than half a cycle per instruction and more than each other reason to stall but
-the fixed `wait`. No counter is of the register ports: ncu's manual says of such a stall that the dispatcher
-holds a ready warp back for 'other conflicts or events', and that these are the ports is our reading. `launch`
-has no counter at all, and is not compared.
+the fixed `wait`. No counter is of the register ports: by ncu's manual the dispatcher then holds a ready warp
+back for 'other conflicts or events', which we take for the ports. `launch` has no counter and is not
+compared.
 """
 
 import io
@@ -54,8 +54,8 @@ CELLS = dict.fromkeys(METRICS, str) | {"case_id": "string"}  # types that no cel
 LEAST, TIE, FULL, IDLE = 60, 5, 90, 75  # percent
 
 
-def named(row: Mapping[str, float]) -> list[str]:
-    """The bounds that one case's counters name, the highest first; see above. NaN: this GPU has no such."""
+def bounds_of(row: Mapping[str, float]) -> list[str]:
+    """The bounds that one case's counters name, the highest first; see above. NaN: not on this GPU."""
 
     def value(name: str) -> float:
         return 0 if pd.isna(row[name]) else row[name]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from occbench_tools.analysis import CURVE_POINTS, is_curve
+from occbench_tools.analysis import CURVE_POINTS
 from occbench_tools.schema import columns_of_cases, columns_with
 from occbench_tools.schema_upgrade import PLAIN
 
@@ -20,7 +20,7 @@ ASKED = sorted(
 
 
 @cache
-def numbers() -> frozenset[str]:
+def numeric_columns() -> frozenset[str]:
     """The columns of cases.csv that hold numbers."""
     return frozenset(name for name, column in columns_of_cases().items() if column["type"] != "string")
 
@@ -43,8 +43,8 @@ class Table:
             self.columns[name] = [cell if cell == cell else None for cell in cells]
         return self.columns[name]
 
-    def grouped(self, names: Iterable[str], places: Iterable[int]) -> dict[tuple[Any, ...], list[int]]:
-        """The places of rows that agree in all columns, by their cells."""
+    def group_rows(self, names: Iterable[str], places: Iterable[int]) -> dict[tuple[Any, ...], list[int]]:
+        """Places of the rows that agree in all these columns, by the agreeing cells."""
         columns = [self.column(name) for name in names]
         by: dict[tuple[Any, ...], list[int]] = {}
         for place in places:
@@ -52,8 +52,8 @@ class Table:
         return by
 
 
-def in_order(by: dict[tuple[Any, ...], list[int]]) -> list[tuple[tuple[Any, ...], list[int]]]:
-    """Groups, sorted by their cells; empty ones come last."""
+def sort_groups(by: dict[tuple[Any, ...], list[int]]) -> list[tuple[tuple[Any, ...], list[int]]]:
+    """Groups sorted by their cells, empty cells last."""
 
     def key(group: tuple[tuple[Any, ...], list[int]]) -> list[tuple[bool, Any]]:
         return [(cell is None, 0 if cell is None else cell) for cell in group[0]]
@@ -73,16 +73,16 @@ class Line:
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        """As a data frame, which takes a hundred times as long as cells()."""
+        """The rows as a data frame; a hundred times slower than cells()."""
         return self.table.rows.iloc[self.places]
 
     def cells(self, column: str) -> list[Any]:
-        """Those of a column, None where one is empty."""
+        """The line's cells of a column; None for an empty one."""
         cells = self.table.column(column)
         return [cells[place] for place in self.places]
 
     def first(self, column: str) -> Any:  # noqa: ANN401
-        """The cell of its first row."""
+        """The cell of the line's first row."""
         return self.table.column(column)[self.places[0]]
 
     @property
@@ -91,38 +91,38 @@ class Line:
         return set(self.cells("register_route")) == {"free"}
 
 
-def described(env: dict[str, Any], experiment: str) -> dict[str, Any]:
-    """What env.json says of an experiment, and defaults for the rest."""
+def description_of(env: dict[str, Any], experiment: str) -> dict[str, Any]:
+    """env.json's description of an experiment, with defaults for what it lacks."""
     experiments = env.get("experiments")
-    said = experiments.get(experiment) if isinstance(experiments, dict) else None
-    it = PLAIN | (said if isinstance(said, dict) else {})
-    dial, parts = it["dial"], it["split_by"]
-    known = isinstance(dial, str) and dial in numbers()
+    entry = experiments.get(experiment) if isinstance(experiments, dict) else None
+    description = PLAIN | (entry if isinstance(entry, dict) else {})
+    dial, parts = description["dial"], description["split_by"]
+    is_number = isinstance(dial, str) and dial in numeric_columns()
     parts = (
-        [name for name in parts if isinstance(name, str) and name in numbers() | {*ASKED}]
+        [name for name in parts if isinstance(name, str) and name in numeric_columns() | {*ASKED}]
         if isinstance(parts, list)
         else []
     )
-    return it | dict(dial=dial if known else PLAIN["dial"], split_by=parts)
+    return description | dict(dial=dial if is_number else PLAIN["dial"], split_by=parts)
 
 
-def lines(rows: pd.DataFrame, it: dict[str, Any]) -> Iterator[Line]:
-    """The rows of one experiment that have a value of its dial, in curves. `it`: described()."""
-    dial = it["dial"]
+def lines(rows: pd.DataFrame, description: dict[str, Any]) -> Iterator[Line]:
+    """The curves of one experiment's rows that have a value of its dial. `description`: description_of()."""
+    dial = description["dial"]
     if dial not in rows:
         return
     table = Table(rows)
     values = table.column(dial)
-    told = [place for place, value in enumerate(values) if value is not None]
-    parts = [name for name in it["split_by"] if name != dial and name in rows]
+    places = [place for place, value in enumerate(values) if value is not None]
+    parts = [name for name in description["split_by"] if name != dial and name in rows]
     more = [name for name in ASKED if name != dial and name not in parts and name in rows]
-    for key, part in in_order(table.grouped(["family", "curve", *parts], told)):
+    for key, part in sort_groups(table.group_rows(["family", "curve", *parts], places)):
         fixed = {name: value for name, value in zip(parts, key[2:], strict=True) if value is not None}
-        for further, line in apart(table, part, dial, more):
+        for further, line in split_rows(table, part, dial, more):
             yield Line(*key[:2], fixed | further, table, sorted(line, key=values.__getitem__))
 
 
-def apart(
+def split_rows(
     table: Table, places: list[int], dial: str, names: list[str]
 ) -> Iterator[tuple[dict[str, Any], list[int]]]:
     """Rows of one curve, split by the first columns of `names` that vary until no value of the dial repeats.
@@ -135,15 +135,16 @@ def apart(
         yield {}, places
         return
     for position, name in enumerate(names):
-        by = table.grouped([name], places)
+        by = table.group_rows([name], places)
         if len(by) < 2:
             continue
-        # What leaves no curve of one follows the dial, as a cap on registers does their number.
+
+        # A column that leaves no curve follows the dial, as a register cap follows the number of registers.
         if count < CURVE_POINTS or any(
             len({values[place] for place in part}) >= CURVE_POINTS for part in by.values()
         ):
-            for (value,), part in in_order(by):
-                for more, line in apart(table, part, dial, names[position + 1 :]):
+            for (value,), part in sort_groups(by):
+                for more, line in split_rows(table, part, dial, names[position + 1 :]):
                     yield ({} if value is None else {name: value}) | more, line
             return
     rate = table.column("throughput")
@@ -156,10 +157,5 @@ def apart(
 
 
 def what_has_more(env: dict[str, Any]) -> str:
-    """' (preset standard has them)', of a run that was quick."""
+    """' (preset standard has them)' for a quick run, else empty."""
     return " (preset standard has them)" if env.get("preset") == "quick" else ""
-
-
-def curved(found: list[Line], dial: str) -> list[Line]:
-    """Those of enough points for a curve."""
-    return [line for line in found if is_curve(line.cells(dial))]

@@ -29,15 +29,15 @@ LONGEST = 60  # signs of a name in a picture; a sum tells apart those that are c
 
 @functools.cache
 def unprintable() -> tuple[list[int], list[tuple[int, bool]]]:
-    """Of unprintable.txt, which the program has as well: where ranges begin; their ends, and if of spaces."""
+    """The ranges of unprintable.txt, which the program also uses: starts; ends, with flags of spaces."""
     table = Path(__file__).with_name("unprintable.txt").read_text()
     rows = [line.split() for line in table.splitlines() if not line.startswith("#")]
     ends = [(int(last, 16), how == "space") for _, last, how in rows]
     return [int(first, 16) for first, _, _ in rows], ends
 
 
-def visible(sign: str) -> str:
-    """The sign, ' ' of a special space, or '\\x1b' of what steers a terminal, is not seen, or is no UTF-8."""
+def visible_form(sign: str) -> str:
+    """The sign, ' ' for a special space, or '\\x1b' for a control, an invisible sign or invalid UTF-8."""
     code = ord(sign)
     firsts, ends = unprintable()
     at = bisect.bisect_right(firsts, code) - 1
@@ -51,9 +51,9 @@ def visible(sign: str) -> str:
 
 
 def printable(text: object) -> str:
-    """For a terminal: one line of signs that are seen."""
+    """For a terminal: one line of visible signs."""
     text = str(text)
-    return text if text.isascii() and text.isprintable() else "".join(map(visible, text))
+    return text if text.isascii() and text.isprintable() else "".join(map(visible_form, text))
 
 
 def html(text: object) -> str:
@@ -73,11 +73,11 @@ def prose(text: str) -> str:
     if len(parts) % 2 == 0:
         return markdown(text)
     parts[1::2] = ["`" + code.replace("|", "\\|") + "`" for code in parts[1::2]]
-    parts[::2] = map(marked, parts[::2])
+    parts[::2] = map(escape_part, parts[::2])
     return "".join(parts)
 
 
-def marked(part: str) -> str:
+def escape_part(part: str) -> str:
     """markdown() of a part of a line, with the spaces at its ends."""
     inside = part.strip()
     return part.replace(inside, markdown(inside), 1) if inside else part
@@ -99,8 +99,8 @@ def picture(text: object) -> str:
     return f" {shown}" if shown.startswith("_") else shown
 
 
-def pictured(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with all text as picture() has it, and none that leaves a panel no room."""
+def escape_for_picture(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with all text escaped by picture() and long text shortened."""
 
     def short(text: object) -> str:
         shown = picture(text)
@@ -109,7 +109,7 @@ def pictured(rows: pd.DataFrame) -> pd.DataFrame:
         return f"{shown[: LONGEST - 12]}... {zlib.crc32(shown.encode()):08x}"
 
     text = [column for column in rows if is_text(rows[column])]
-    # The parts of a case's name are looked for, and it stands in no picture.
+    # Parts of a case's name are searched for, and no picture shows it.
     hows = {column: picture if column == "case_id" else short for column in text}
     return rows.assign(**{c: rows[c].map(how, na_action="ignore") for c, how in hows.items()})
 

@@ -16,12 +16,12 @@ MISSING = "the program occbench is not on the PATH, and it words the findings"
 
 
 class Sentences(NamedTuple):
-    """Sentences on an experiment, most worth reading first, and the size of its largest effect.
+    """Sentences on an experiment, the most important first, and the size of its largest effect.
 
-    The size is the logarithm of a ratio; 0 where no effect has one, and less where there are too few points
-    to tell. `own`: those that only this experiment has to say. `cases`: case_id of a row of each line that
-    the first sentence names, as far as the program says so. `words`: how they name curves, forms, families
-    and, with {}, a column's values.
+    The size is the logarithm of a ratio; 0 where no effect has one, and negative where there are too few
+    points. `own`: the number of findings of a kind only this experiment has. `cases`: case_id of a row of
+    each line that the first sentence names, where the program gives it. `words`: its names of curves, forms,
+    families and, with {}, of a column's values.
     """
 
     sentences: list[str]
@@ -41,7 +41,7 @@ class Sentences(NamedTuple):
 
 
 def ask(folder: str | Path) -> Any:  # noqa: ANN401 - what findings.json has
-    """What the program says of a folder. Raises Refused, ValueError."""
+    """The program's findings.json of a folder. Raises Refused, ValueError."""
     program = occbench()
     if program is None:
         raise Refused(5, MISSING)
@@ -55,7 +55,7 @@ def ask(folder: str | Path) -> Any:  # noqa: ANN401 - what findings.json has
 
 
 def of_json(document: object) -> dict[str, Sentences]:
-    """What findings.json says, by experiment. Raises ValueError where it is none."""
+    """findings.json as sentences by experiment. Raises ValueError where its form is wrong."""
     experiments = document.get("experiments") if isinstance(document, dict) else None
     if not isinstance(experiments, dict):
         raise ValueError("findings.json: not an object with an object experiments")
@@ -63,7 +63,7 @@ def of_json(document: object) -> dict[str, Sentences]:
 
 
 def of_experiment(name: str, entry: object) -> Sentences:
-    """One entry of it."""
+    """The sentences of one experiment's entry."""
     found = entry.get("findings") if isinstance(entry, dict) else None
     effect = entry.get("effect") if isinstance(entry, dict) else None
     is_whole = isinstance(found, list) and all(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One folder of results as data frames, typed by results/schema.json, or one line that says why not.
 
-Where occbench validate lists every violation, this reader refuses at the first that would make a number
+occbench validate lists every violation; this reader refuses at the first that would make a number
 wrong: another schema, other columns, text or NaN for a number, an empty cell that may not be empty, a
 repeated case. A last row without its line feed was cut off while it was written: it is skipped, with a
 warning.
@@ -23,9 +23,9 @@ from occbench_tools.schema import check_types, complaint, of_version, rename_fie
 from occbench_tools.schema_checks import NUMBER, wrong_header
 from occbench_tools.untrusted_files import parse_json, plain_or_packed, read_untrusted
 
-# Text that no row can do without, and that comes again and again: one code per row instead of one string.
+# Text that many rows share and none lacks: stored as one code per row instead of one string.
 REPEATED = {"samples.csv": ("case_id",)}
-# Of a valid case of cases.csv: what a curve is drawn of, and divided by.
+# Columns of a valid case of cases.csv that must be above zero: curves are drawn of them or divide by them.
 POSITIVE = ("throughput", "time_median_s", "blocks_per_sm", "warps_per_sm")
 POSITIVE_IF_GIVEN = ("time_ci95_low_s", "time_ci95_high_s", "sm_clock_hz")
 LEAST_INEXACT = 2.0**53  # not every integer from here on is a double
@@ -34,7 +34,7 @@ TRUTHS = (b"true", b"True", b"TRUE", b"false", b"False", b"FALSE")
 
 @dataclass
 class Folder:
-    """What was read. `samples` is None where it was not asked for; `warnings` are lines for people."""
+    """A folder's content. `samples` is None unless requested; `warnings` are lines for readers."""
 
     path: Path
     cases: pd.DataFrame
@@ -51,17 +51,17 @@ class Folder:
         return self.cases[self.cases["status"] == "valid"]
 
     @property
-    def modelled(self) -> bool:
-        """Whether nothing in it was measured."""
+    def is_modelled(self) -> bool:
+        """Whether it is a model's run, without measurements."""
         return self.env["source"] == "model"
 
 
 def read_folder(path: Path, samples: bool = True, strict: bool = True) -> Folder:
     """Reads env.json, cases.csv and, if asked, samples.csv.
 
-    Not strict, for rows that nobody aligns: more columns, empty numbers and repeated cases may pass; text
-    for a number, no name, infinity, a column less and another schema may not. OSError where a file cannot
-    be read; ValueError, a line that names file and place, where it is not as the schema says.
+    Not strict, for rows that are not aligned: more columns, empty numbers and repeated cases pass; text for a
+    number, no name, infinity, a missing column and another schema do not. OSError where a file cannot be
+    read; ValueError, a line that names file and place, where it violates the schema.
     """
     rules = schema()
     warnings: list[str] = []
@@ -72,14 +72,14 @@ def read_folder(path: Path, samples: bool = True, strict: bool = True) -> Folder
         check_rows(cases)
     if strict and "source" in cases and len(other := cases.loc[cases["source"] != env["source"], "source"]):
         raise ValueError(f"cases.csv: source {other.iloc[0]}, and env.json says {env['source']}")
-    told = None
+    sample_rows = None
     if samples:
-        told = read_csv(path / "samples.csv", rules, warnings, strict, empty=env["source"] == "model")
-    return Folder(path, cases, env, told, warnings)
+        sample_rows = read_csv(path / "samples.csv", rules, warnings, strict, empty=env["source"] == "model")
+    return Folder(path, cases, env, sample_rows, warnings)
 
 
 def gpu_name(env: dict[str, Any]) -> str:
-    """Of an env.json that was read; a folder of somebody else's need not name its GPU."""
+    """The GPU's name in env.json; a foreign folder may lack it."""
     return str(env["gpu"].get("name") or "a GPU without a name")
 
 
@@ -105,7 +105,7 @@ def read_env(path: Path) -> dict[str, Any]:
 
 
 def check_version(name: str, version: object) -> None:
-    """Raises ValueError for a schema version that is not read."""
+    """Raises ValueError for an unsupported schema version."""
     if version not in SCHEMA_VERSIONS:
         newer = "; a newer occbench wrote it" if isinstance(version, int) and version > NEWEST else ""
         raise ValueError(f"{name} has schema_version {version}, and this tool reads {READ}{newer}")
@@ -121,7 +121,7 @@ def read_csv(
 ) -> pd.DataFrame:
     """One CSV file of the schema under the newest names of its columns; `empty`: it may have no row.
 
-    version: that of a file whose rows do not say it. Integers without an empty cell are int64, other numbers
+    version: of a file whose rows do not have it. Integers without an empty cell are int64, other numbers
     float64. Empty text is NaN, and no other text is: a variant may be called "null".
     """
     path = plain_or_packed(path)
@@ -176,10 +176,10 @@ def parse_rows(name: str, content: io.BytesIO, header: list[str], numbers: list[
         raise ValueError(f"{name}: not UTF-8: {error.reason}") from error
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         raise ValueError(f"{name}: not CSV: {str(error).strip()}") from error
-    except ValueError:  # which of the cells?
+    except ValueError:  # find the cell
         refuse_text(name, content, numbers, options)
         raise
-    if any(word in content.getvalue() for word in TRUTHS):  # a column of them passes for ones or zeros
+    if any(word in content.getvalue() for word in TRUTHS):  # pandas reads a column of them as ones or zeros
         refuse_text(name, content, numbers, options)
     return rows
 
@@ -197,8 +197,8 @@ def refuse(name: str, rows: pd.DataFrame, column: str, bad: pd.Series | np.ndarr
     """Raises ValueError for the first bad cell, if there is one."""
     if len(places := np.flatnonzero(bad)):
         cell = rows[column].iloc[places[0]]
-        said = "(empty)" if pd.isna(cell) else f"{cell!s:.60}"
-        raise ValueError(f"{name}:{places[0] + 2}: {column}: {said} {what}")
+        text = "(empty)" if pd.isna(cell) else f"{cell!s:.60}"
+        raise ValueError(f"{name}:{places[0] + 2}: {column}: {text} {what}")
 
 
 def check_rows(cases: pd.DataFrame) -> None:
@@ -219,7 +219,7 @@ def check_header(name: str, header: list[str], known: list[str], strict: bool) -
 
 
 def check_column(name: str, rows: pd.DataFrame, column: dict[str, Any], strict: bool) -> None:
-    """Raises ValueError for the first cell that one column may not hold."""
+    """Raises ValueError for the first invalid cell of a column."""
     title, values = column["name"], rows[column["name"]]
     if not column["nullable"] and (strict or column["type"] == "string"):
         refuse(name, rows, title, values.isna(), "is not allowed")
@@ -231,13 +231,13 @@ def check_column(name: str, rows: pd.DataFrame, column: dict[str, Any], strict: 
         refuse(name, rows, title, values.isin(wrong), rule)
         return
     cells = values.to_numpy()
-    there = ~np.isnan(cells)
+    is_present = ~np.isnan(cells)
     refuse(name, rows, title, np.isinf(cells), "is not a finite number")
     if column["type"] == "integer":
         no_integer = (cells != np.rint(cells)) | (np.abs(cells) >= LEAST_INEXACT)
-        refuse(name, rows, title, there & no_integer, "is not an integer")
+        refuse(name, rows, title, is_present & no_integer, "is not an integer")
     if "allowed" in column:
-        other = there & ~np.isin(cells, column["allowed"])
+        other = is_present & ~np.isin(cells, column["allowed"])
         refuse(name, rows, title, other, f"is not one of {', '.join(map(str, column['allowed']))}")
     for limit, wrong in (("minimum", np.less), ("maximum", np.greater)):
         if limit in column:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench import-ncu DIR FILE...: joins what Nsight Compute counted onto the cases of a run, by NVTX range.
+"""occbench import-ncu DIR FILE...: joins counters of Nsight Compute with the cases of a run, by NVTX range.
 
 FILE is the output of `ncu --csv --nvtx` (page raw or details, any units) or an .ncu-rep, which ncu reads.
 A launch belongs to the case of its range `occbench@CASE_ID/`; launches in no such range are counted and
@@ -53,14 +53,14 @@ Metric = tuple[str, str, str]  # name or label, value, unit
 
 
 class NotNcu(Refused):
-    """One line that says why a file is not what ncu writes, and how to get one that is."""
+    """A file is not ncu's output: one line with the reason, and how to get the right one."""
 
     def __init__(self, words: str) -> None:
         super().__init__(4, words)
 
 
 def scale(unit: str) -> float:
-    """What a number in ncu's `unit` is multiplied by to be in its base unit: byte, ns, hz, byte/s ..."""
+    """The factor from ncu's `unit` to its base unit: byte, ns, hz, byte/s ..."""
     numerator, _, denominator = unit.partition("/")
     per_s = 1e9 / TIME[denominator] if denominator in TIME else 1
     if numerator in TIME:
@@ -149,7 +149,7 @@ def refuse_cut(text: str) -> None:
 
 
 def find_ncu() -> str | None:
-    """On the PATH, or where toolkits put it."""
+    """ncu on the PATH, or in the CUDA toolkit."""
     toolkit = Path(os.environ.get("CUDA_HOME") or "/usr/local/cuda") / "bin" / "ncu"
     return shutil.which("ncu") or (str(toolkit) if os.access(toolkit, os.X_OK) else None)
 
@@ -169,9 +169,9 @@ def report_text(path: Path) -> str:
     words = [ncu, *NCU, "--import", str(path), "--csv", "--page", "raw", "--print-units", "base"]
     ran = run_program(words)
     if ran.returncode:
-        said = [line for line in (ran.stdout + ran.stderr).splitlines() if line.strip()]
+        output = [line for line in (ran.stdout + ran.stderr).splitlines() if line.strip()]
         raise NotNcu(
-            f"ncu cannot read it: {(said or ['it said nothing'])[0].removeprefix('==ERROR== ').strip()}"
+            f"ncu cannot read it: {(output or ['it said nothing'])[0].removeprefix('==ERROR== ').strip()}"
         )
     return ran.stdout
 
@@ -180,7 +180,7 @@ def read_launches(path: Path) -> list[Launch]:
     """Raises OSError, or NotNcu with the file's name."""
     try:
         if path.suffix == ".ncu-rep":
-            with path.open("rb"):  # a missing file is a missing file, with or without ncu
+            with path.open("rb"):  # raises OSError for a missing file, with or without ncu
                 return csv_launches(report_text(path).splitlines())
         text = read_untrusted(path).decode("utf-8", "replace")
         if not text.strip():
@@ -207,7 +207,7 @@ def write_counters(counters: pd.DataFrame, path: Path) -> None:
 
 
 def write_run(folder: Path, counters: pd.DataFrame, output: Path) -> None:
-    """The run of `folder` with the counters in it; the cells of all other columns go over unread."""
+    """Writes the run of `folder` with the counters in it; all other cells are copied as text."""
     achieved = counters.set_index("case_id").get(OCCUPANCY, pd.Series(dtype=float)).dropna()
     make_folder(output)
     joined = io.StringIO(newline="")
@@ -234,8 +234,8 @@ def summary(cases: pd.DataFrame, counters: pd.DataFrame) -> list[str]:
     both = cases.merge(counters, on="case_id")
     lines = [f"{both['launches'].sum()} launches of {len(both)} cases"] if len(both) else []
     if OCCUPANCY in both:
-        told = both[["case_id"]].assign(theory=100 * both["occupancy_theoretical"])
-        gaps = told.assign(gap=told["theory"] - both[OCCUPANCY]).dropna(subset="gap")
+        theory = both[["case_id"]].assign(theory=100 * both["occupancy_theoretical"])
+        gaps = theory.assign(gap=theory["theory"] - both[OCCUPANCY]).dropna(subset="gap")
         gaps = gaps.sort_values("gap", ascending=False).head(SHOWN)
         lines += ["achieved occupancy, largest gaps to theoretical:"] if len(gaps) else []
         for row in gaps.itertuples():
@@ -253,7 +253,7 @@ def summary(cases: pd.DataFrame, counters: pd.DataFrame) -> list[str]:
 
 
 def output_of(folder: Path, named: Path | None) -> Path:
-    """Where the joined run goes."""
+    """The folder of the joined run."""
     return named or folder.resolve().with_name(folder.resolve().name + "-ncu")
 
 

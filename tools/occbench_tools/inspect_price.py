@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools.attached.folder import Attached, read_attached
-from occbench_tools.attached.text import counted, percent, short_name
+from occbench_tools.attached.text import count_text, percent, short_name
 from occbench_tools.command import Refused, entry, parser_of
 from occbench_tools.inspect_lines.listing import Listing, read_listing
 from occbench_tools.inspect_lines.pressure import (
@@ -29,7 +29,7 @@ from occbench_tools.inspect_lines.pressure import (
     values_at_peak,
     values_waiting,
 )
-from occbench_tools.inspect_lines.show import COLUMNS, cut, place_of, source_text, values_json
+from occbench_tools.inspect_lines.show import COLUMNS, place_of, shorten, source_text, values_json
 from occbench_tools.lines import complain, reason, say
 from occbench_tools.sass import Failure, Skip
 
@@ -171,17 +171,17 @@ def reason_text(why: str) -> str:
 
 def as_text(prices: list[Price], others: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     for n, one in enumerate(prices, 1):
-        yield cut(
+        yield shorten(
             f"{n}. {short_name(one.row['kernel'])}, {percent(one.row['gpu_time_share'])} of GPU time", COLUMNS
         )
-        yield from (cut(f"   {line}", COLUMNS) for line in price_lines(one))
+        yield from (shorten(f"   {line}", COLUMNS) for line in price_lines(one))
         yield ""
     if not prices:
         yield "no kernel gains by a step of registers"
     for why, rows in others.items():
         share = percent(sum(row["gpu_time_share"] for row in rows))
-        count = counted(len(rows), "kernel")
-        yield cut(
+        count = count_text(len(rows), "kernel")
+        yield shorten(
             f"{reason_text(why)}: {count}, {share} of GPU time, first {short_name(rows[0]['kernel'])}",
             COLUMNS,
         )
@@ -231,8 +231,8 @@ def main(argv: list[str] | None = None) -> int:
                 raise Refused(4, f"{file}: is no regular file")
             file.open("rb").close()
         prices, others = price(options.files, attached)
-    except Skip as missing:
-        raise Refused(5, str(missing)) from None
+    except Skip as error:
+        raise Refused(5, str(error)) from None
     except (OSError, ValueError) as error:
         raise Refused(4, reason(options.folder, error)) from None
     for warning in attached.warnings:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from occbench_tools.analysis import CURVE_POINTS, cycles
 from occbench_tools.curves import ASKED, Line
-from occbench_tools.explain.phrases import VALUES, amount, at
+from occbench_tools.explain.phrases import VALUES, amount, value_text
 
 MOST = 6  # lines of a panel: as many names fit, and as many colours differ
 PANELS = 6  # of a picture
@@ -57,25 +57,25 @@ AXES = {
 
 
 def axis(column: str) -> Axis:
-    """That of any column."""
+    """The axis of any column."""
     return AXES.get(column) or Axis(column.replace("_", " ").capitalize(), bytes=column.endswith("_bytes"))
 
 
-# A scale of env.json: what the axis says, and its values of scaled() rows.
+# A scale of env.json: the axis label, and the values it takes from scale_rows().
 SCALES: dict[str, tuple[str, Callable[[pd.DataFrame], pd.Series]]] = {
     "rate": ("", lambda rows: rows["rate"]),
     "best": ("% of the line's best", lambda rows: 100 * rows["throughput"] / rows["throughput"].max()),
     "ceiling": ("% of the ceiling", lambda rows: rows["percent_of_ceiling"]),
     "cycles": ("SM cycles per loop iteration", cycles),
 }
-# In the order in which lines are split into panels and named; the curve's own name where no column differs.
+# The order in which columns split lines into panels and name them; the curve's own name comes last.
 SPLIT_BY = ("words", "subject", "family", "form", "data_type", *ASKED, "curve")
 SHORT = {
     "bank_conflict": "{} on a bank", "bytes_per_access": "{}", "register_cap": "register cap {}",
     "working_set_bytes": "{}",
 }  # fmt: skip
-NAMED = ("words", "subject", "family", "form", "curve")  # whose values are names
-UNSAID = (("register_route", "free"), ("register_cap", 0))  # the compiler's choice
+NAME_COLUMNS = ("words", "subject", "family", "form", "curve")  # their values are names
+COMPILER_CHOICES = (("register_route", "free"), ("register_cap", 0))  # the compiler's choice
 NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -86,31 +86,31 @@ class Panel:
     lines: list[Line]
     names: list[str]
     title: str
-    numbers: list[float] = field(default_factory=list)  # by which alone the lines differ; empty: by more
+    numbers: list[float] = field(default_factory=list)  # the lines differ by these alone; empty: by more
     hidden: int = 0
     by: str = ""  # the column of `numbers`
 
     @property
-    def column_alone(self) -> bool:
+    def is_titled_by_column(self) -> bool:
         """Whether the title says no more than what the lines differ by."""
         return bool(self.by) and self.title.startswith("By ")
 
-    def swept(self, dial: str) -> bool:
-        """Whether a line of it has several values of the dial."""
+    def has_sweep(self, dial: str) -> bool:
+        """Whether one of its lines has several values of the dial."""
         return any(len(line.places) > 1 for line in self.lines)
 
 
-def scale_of(it: dict[str, Any]) -> tuple[str, Callable[[pd.DataFrame], pd.Series]]:
-    """That which a description names; a rate where it names none."""
-    return SCALES.get(it["scale"] if isinstance(it["scale"], str) else "", SCALES["rate"])
+def scale_of(description: dict[str, Any]) -> tuple[str, Callable[[pd.DataFrame], pd.Series]]:
+    """The scale that a description names; the rate where it names none."""
+    return SCALES.get(description["scale"] if isinstance(description["scale"], str) else "", SCALES["rate"])
 
 
-def logarithmic(values: Iterable[float]) -> bool:
+def is_logarithmic(values: Iterable[float]) -> bool:
     """Whether the values are more even in ratios than in differences, over a wide range."""
-    there = np.unique([v for v in values if pd.notna(v)])
-    if len(there) < 4 or there[0] <= 0 or there[-1] < 8 * there[0]:
+    distinct = np.unique([v for v in values if pd.notna(v)])
+    if len(distinct) < 4 or distinct[0] <= 0 or distinct[-1] < 8 * distinct[0]:
         return False
-    steps, ratios = np.diff(there), np.diff(np.log(there))
+    steps, ratios = np.diff(distinct), np.diff(np.log(distinct))
     return bool(ratios.std() / ratios.mean() < steps.std() / steps.mean())
 
 
@@ -123,10 +123,10 @@ def with_subjects(rows: pd.DataFrame, own: Mapping[str, str]) -> pd.DataFrame:
     return rows.assign(subject=subject)
 
 
-def fixed(line: Line) -> dict[str, Any]:
-    """What all rows of a line share, by column: its names and the columns of ASKED."""
+def attributes_of(line: Line) -> dict[str, Any]:
+    """The values that all rows of a line share, by column: its names and the columns of ASKED."""
     same: dict[str, Any] = {"family": line.family, "curve": line.curve}
-    if " " in line.curve:  # what the experiment calls it, and no variant's name
+    if " " in line.curve:  # the experiment's words, not a variant's name
         same["words"] = line.curve
     if "subject" in line.table and (subject := line.first("subject")):
         same["subject"] = subject
@@ -136,134 +136,140 @@ def fixed(line: Line) -> dict[str, Any]:
     return line.parts | same
 
 
-def distinguishing(told: list[dict[str, Any]]) -> list[str]:
+def distinguishing_columns(attributes: list[dict[str, Any]]) -> list[str]:
     """The fewest columns, in order, that distinguish these lines."""
     columns: list[str] = []
-    groups = [list(range(len(told)))]
+    groups = [list(range(len(attributes)))]
     first = ("words", "subject", "family", "form")
-    parts = [column for each in told for column in each if column not in SPLIT_BY]
+    parts = [column for each in attributes for column in each if column not in SPLIT_BY]
     for column in dict.fromkeys([*first, *parts, *SPLIT_BY]):
-        parted: list[list[int]] = []
+        split: list[list[int]] = []
         for group in groups:
             by: dict[Any, list[int]] = {}
             for i in group:
-                by.setdefault(told[i].get(column), []).append(i)
-            parted += by.values()
-        if len(parted) > len(groups):
+                by.setdefault(attributes[i].get(column), []).append(i)
+            split += by.values()
+        if len(split) > len(groups):
             columns.append(column)
-            groups = parted
+            groups = split
     return columns
 
 
 def names(
-    found: list[Line], told: list[dict[str, Any]], own: Mapping[str, str]
+    found: list[Line], attributes: list[dict[str, Any]], own: Mapping[str, str]
 ) -> tuple[list[str], list[float], str]:
-    """A unique name for each line; numbers and column, where they differ by one column alone."""
-    columns = distinguishing(told)
-    values = [each.get(columns[0]) for each in told] if len(columns) == 1 else []
+    """A unique name for each line; its number and the column, where the lines differ by one column alone."""
+    columns = distinguishing_columns(attributes)
+    values = [each.get(columns[0]) for each in attributes] if len(columns) == 1 else []
     if values and all(isinstance(v, (int, float, np.number)) for v in values):
         return [amount(columns[0], v) for v in values], [float(v) for v in values], columns[0]
     if "curve" in columns:
         columns.remove("curve")
-        columns = ["curve", *(c for c in columns if c not in NAMED)]
-    said = [
-        ", ".join(words_of(each, columns, own)) or line.curve for each, line in zip(told, found, strict=True)
+        columns = ["curve", *(c for c in columns if c not in NAME_COLUMNS)]
+    labels = [
+        ", ".join(words_of(each, columns, own)) or line.curve
+        for each, line in zip(attributes, found, strict=True)
     ]
-    return [word if word not in said[:i] else f"{word} #{i + 1}" for i, word in enumerate(said)], [], ""
+    return [word if word not in labels[:i] else f"{word} #{i + 1}" for i, word in enumerate(labels)], [], ""
 
 
 def words_of(
-    told: dict[str, Any], columns: Iterable[str], own: Mapping[str, str] = NONE, whole: bool = False
+    attributes: dict[str, Any], columns: Iterable[str], own: Mapping[str, str] = NONE, whole: bool = False
 ) -> list[str]:
-    """These columns' values of a line, in the experiment's `own` words; of a cap on registers its number.
+    """These columns' values of a line, in the experiment's `own` words; a register cap is its number.
 
-    whole: as in a title, which no line beside it explains.
+    whole: with the column's name, as a title needs.
     """
-    said = {}
+    values = {}
     for column in columns:
-        if column == "register_route" and told.get("register_cap") is not None:
+        if column == "register_route" and attributes.get("register_cap") is not None:
             column = "register_cap"
         if column == "asked_resident_blocks" and "blocks_per_sm" not in columns:
-            said["blocks_per_sm"] = told.get(column)
-        elif told.get(column) is not None and (column, told[column]) not in UNSAID:
-            said[column] = told[column]
-    return [value_of(column, value, own, whole) for column, value in said.items() if value is not None]
+            values["blocks_per_sm"] = attributes.get(column)
+        elif attributes.get(column) is not None and (column, attributes[column]) not in COMPILER_CHOICES:
+            values[column] = attributes[column]
+    return [value_of(column, value, own, whole) for column, value in values.items() if value is not None]
 
 
 def value_of(column: str, value: object, own: Mapping[str, str], whole: bool = False) -> str:
-    """One of them: '3 x 3 filters', '4 outputs per thread', 'equal trip counts', 'tile 16'"""
-    if column in NAMED:
+    """One value in words: '3 x 3 filters', '4 outputs per thread', 'equal trip counts', 'tile 16'"""
+    if column in NAME_COLUMNS:
         return own.get(str(value), str(value))
     if column == "bank_conflict" and value == 1:
         return "no bank conflicts"
     if value == 0 and (none := own.get(f"{column} 0")):
         return none
-    return at(column, value, own.get(column) or ("" if whole else SHORT.get(column, "")))
+    return value_text(column, value, own.get(column) or ("" if whole else SHORT.get(column, "")))
 
 
-def panels(found: list[Line], it: dict[str, Any], own: Mapping[str, str] = NONE) -> list[Panel]:
-    """Lines of one experiment's scaled rows, in at most PANELS panels of at most MOST. it: described().
+def panels(found: list[Line], description: dict[str, Any], own: Mapping[str, str] = NONE) -> list[Panel]:
+    """Lines of one experiment's scaled rows, in at most PANELS panels of at most MOST.
 
-    Where some are curves, those of one point are left out; so is a unit without a curve, unless kernels are
-    what is compared. `own`: the experiment's words, of its findings.
+    Where some are curves, lines of one point are left out; so is a unit without a curve, unless kernels are
+    compared. `description`: description_of(). `own`: the experiment's words, from its findings.
     """
     longest = max((len(line.places) for line in found), default=0)
     enough = CURVE_POINTS if longest >= CURVE_POINTS else 2
     several = longest >= enough
     kinds: dict[tuple[Any, ...], list[Line]] = {}
     for line in found:
-        kind = tuple(map(line.first, ("unit", "ceiling_kind"))) if it["scale"] == "rate" else ()
+        kind = tuple(map(line.first, ("unit", "ceiling_kind"))) if description["scale"] == "rate" else ()
         kinds.setdefault(kind, []).append(line)
-    made: list[Panel] = []
+    all_panels: list[Panel] = []
     for kind in kinds.values():
         long = [line for line in kind if len(line.places) >= enough]
         short = sorted((line for line in kind if len(line.places) < enough), key=lambda e: -len(e.places))
-        if it["compares_kernels"] and it["scale"] != "best" and long:
-            made += split_lines(long, MOST, 0, own) + split_lines(short, DOTS, 0, own)
+        if description["compares_kernels"] and description["scale"] != "best" and long:
+            all_panels += split_lines(long, MOST, 0, own) + split_lines(short, DOTS, 0, own)
         elif long:
             more = [line for line in short if len(line.places) > 1][: max(0, MOST - len(long))]
-            made += split_lines(long + more, MOST, len(short) - len(more), own)
+            all_panels += split_lines(long + more, MOST, len(short) - len(more), own)
         elif not several:
-            made += split_lines(short, DOTS, 0, own)
-    name_kernels(made, own)
-    made.sort(key=lambda panel: -sum(len(line.places) for line in panel.lines))
-    for extra in made[PANELS:]:
-        made[PANELS - 1].hidden += len(extra.lines) + extra.hidden
+            all_panels += split_lines(short, DOTS, 0, own)
+    name_kernels(all_panels, own)
+    all_panels.sort(key=lambda panel: -sum(len(line.places) for line in panel.lines))
+    for extra in all_panels[PANELS:]:
+        all_panels[PANELS - 1].hidden += len(extra.lines) + extra.hidden
     # Curves first, and in the experiment's own order.
     return sorted(
-        made[:PANELS],
-        key=lambda panel: (not panel.swept(it["dial"]), min(min(line.places) for line in panel.lines)),
+        all_panels[:PANELS],
+        key=lambda panel: (
+            not panel.has_sweep(description["dial"]),
+            min(min(line.places) for line in panel.lines),
+        ),
     )
 
 
-def name_kernels(made: list[Panel], own: Mapping[str, str]) -> None:
-    """Gives panels of several kernels, each with one, its name where their titles say none."""
-    families = [{line.family for line in panel.lines} for panel in made]
+def name_kernels(panels: list[Panel], own: Mapping[str, str]) -> None:
+    """Adds the kernel's name to each title, where panels show one kernel each and their titles lack it."""
+    families = [{line.family for line in panel.lines} for panel in panels]
     if any(len(family) != 1 for family in families) or len(set.union(set(), *families)) < 2:
         return
-    for panel, (family,) in zip(made, families, strict=True):
-        subjects = {fixed(line).get("subject", value_of("family", family, own)) for line in panel.lines}
-        if len(subjects) > 1:  # which name the lines
+    for panel, (family,) in zip(panels, families, strict=True):
+        subjects = {
+            attributes_of(line).get("subject", value_of("family", family, own)) for line in panel.lines
+        }
+        if len(subjects) > 1:  # the subjects name the lines
             continue
-        kernel = capitalized(subjects.pop(), family)
+        kernel = capitalize(subjects.pop(), family)
         if not panel.title:
             panel.title = kernel
-        elif panel.column_alone:
+        elif panel.is_titled_by_column:
             panel.title = f"{kernel}: by {word(panel.by, own)}"
 
 
 def split_lines(found: list[Line], most: int, hidden: int, own: Mapping[str, str]) -> list[Panel]:
-    """Lines of one unit in panels, split by the columns that make the fewest of them."""
-    told = [fixed(line) for line in found]
+    """Lines of one unit in panels, split by the columns that need the fewest panels."""
+    attributes = [attributes_of(line) for line in found]
     groups = [list(range(len(found)))]
     while max(map(len, groups)) > most and len(groups) < PANELS:
         large = max(groups, key=len)
-        by = splitting_column([told[i] for i in large], most)
+        by = splitting_column([attributes[i] for i in large], most)
         if not by:
             break
         new: dict[Any, list[int]] = {}
         for i in large:
-            new.setdefault(told[i].get(by), []).append(i)
+            new.setdefault(attributes[i].get(by), []).append(i)
         if len(groups) - 1 + len(new) > PANELS:
             break
         place = groups.index(large)
@@ -271,16 +277,16 @@ def split_lines(found: list[Line], most: int, hidden: int, own: Mapping[str, str
     lone = [group for group in groups if len(group) == 1]
     if 1 < len(lone) <= most:  # seen together
         groups = [group for group in groups if len(group) > 1] + [[group[0] for group in lone]]
-    made = [panel(found, told, group, most, len(groups) > 1, own) for group in groups]
-    made[0].hidden += hidden
-    return made
+    panels = [panel(found, attributes, group, most, len(groups) > 1, own) for group in groups]
+    panels[0].hidden += hidden
+    return panels
 
 
-def splitting_column(told: list[dict[str, Any]], most: int) -> str:
+def splitting_column(attributes: list[dict[str, Any]], most: int) -> str:
     """The column that splits these lines into the fewest groups of at most `most`; else the first."""
     scores: dict[str, tuple[float, ...]] = {}
     for place, column in enumerate(SPLIT_BY):
-        values = [each.get(column) for each in told]
+        values = [each.get(column) for each in attributes]
         counts = [values.count(value) for value in set(values)]
         if len(counts) > 1 and column != "curve":
             fits = max(counts) <= most
@@ -290,54 +296,64 @@ def splitting_column(told: list[dict[str, Any]], most: int) -> str:
 
 def panel(
     found: list[Line],
-    told: list[dict[str, Any]],
+    attributes: list[dict[str, Any]],
     group: list[int],
     most: int,
     one_of: bool,
     own: Mapping[str, str],
 ) -> Panel:
-    """One of them. Of too many lines, evenly chosen ones are shown, in the order of their best."""
+    """One panel of a group of lines. Of too many, an even choice by their best throughput is shown."""
     hidden = 0
     if len(group) > most:
         group = sorted(group, key=lambda i: found[i].rows["throughput"].max())
         kept = {round(place) for place in np.linspace(0, len(group) - 1, most)}
         hidden, group = len(group) - len(kept), [group[place] for place in sorted(kept)]
-    shown, here = [found[i] for i in group], [told[i] for i in group]
-    said, numbers, column = names(shown, here, own)
-    alike = [c for c in distinguishing(told) if len({each.get(c) for each in here}) == 1] if one_of else []
-    if all("subject" in each for each in here):  # which names them as well
+    shown, shown_attributes = [found[i] for i in group], [attributes[i] for i in group]
+    labels, numbers, column = names(shown, shown_attributes, own)
+    alike = (
+        [
+            c
+            for c in distinguishing_columns(attributes)
+            if len({each.get(c) for each in shown_attributes}) == 1
+        ]
+        if one_of
+        else []
+    )
+    if all("subject" in each for each in shown_attributes):  # the subject names them as well
         alike = [c for c in alike if c not in ("family", "form")]
-    title = ", ".join(words_of(here[0], alike, own, whole=True))
+    title = ", ".join(words_of(shown_attributes[0], alike, own, whole=True))
     if not title and len(shown) == 1:
-        title = here[0].get("subject", shown[0].curve)
+        title = shown_attributes[0].get("subject", shown[0].curve)
     while (
-        len(shown) > 1 and all(", " in name for name in said) and len({n.split(", ")[0] for n in said}) == 1
+        len(shown) > 1
+        and all(", " in name for name in labels)
+        and len({n.split(", ")[0] for n in labels}) == 1
     ):
-        first = said[0].split(", ")[0]
+        first = labels[0].split(", ")[0]
         title = ", ".join(filter(None, (title, own.get(first, first))))
-        said = [name.partition(", ")[2] for name in said]
+        labels = [name.partition(", ")[2] for name in labels]
     if column:
         title = f"{title}: by {word(column, own)}" if title else f"By {word(column, own)}"
         order = sorted(range(len(shown)), key=lambda i: numbers[i])
-        shown, said, numbers = ([each[i] for i in order] for each in (shown, said, numbers))
-    return Panel(shown, said, capitalized(title, shown[0].curve, shown[0].family), numbers, hidden, column)
+        shown, labels, numbers = ([each[i] for i in order] for each in (shown, labels, numbers))
+    return Panel(shown, labels, capitalize(title, shown[0].curve, shown[0].family), numbers, hidden, column)
 
 
-def capitalized(title: str, *names: str) -> str:
-    """With a capital, unless it begins with one of these names of code."""
+def capitalize(title: str, *names: str) -> str:
+    """The title with a capital, unless it begins with one of these names of code."""
     return title if re.split("[,:]", title)[0] in names else title[:1].upper() + title[1:]
 
 
 def word(column: str, own: Mapping[str, str] = NONE) -> str:
     """A column in a few words: 'ILP', 'FMAs per load', 'block size'"""
-    said = own.get(column) or VALUES.get(column, "")
-    if said.startswith("{} ") or said == "ILP {}":
-        return said.replace("{}", "").strip()
+    text = own.get(column) or VALUES.get(column, "")
+    if text.startswith("{} ") or text == "ILP {}":
+        return text.replace("{}", "").strip()
     return column.removeprefix("asked_").replace("_", " ")
 
 
 def ticks(values: Iterable[float]) -> list[float]:
     """Powers of two that cover these, at most nine."""
-    there = [v for v in values if v > 0]
-    first, last = math.ceil(math.log2(min(there)) - 1e-9), math.floor(math.log2(max(there)) + 1e-9)
+    positive = [v for v in values if v > 0]
+    first, last = math.ceil(math.log2(min(positive)) - 1e-9), math.floor(math.log2(max(positive)) + 1e-9)
     return [2.0**power for power in range(first, last + 1, max(1, math.ceil((last - first) / 7)))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all commands share: their one line on stderr, and files that are written whole."""
+"""Shared by all commands: their one line on stderr, and atomic writes of files."""
 
 import contextlib
 import errno
@@ -40,13 +40,13 @@ def say(*lines: object) -> None:
 
 
 def for_terminal(line: str, stream: TextIO | None = None) -> str:
-    """The line as a stream, else stderr, takes it: broken between words where that is a terminal."""
+    """The line for a stream, else stderr: broken between words where that is a terminal."""
     stream = stream or sys.stderr
     if not stream.isatty():
         return line
     columns = os.get_terminal_size(stream.fileno()).columns or 80
     if any(unicodedata.east_asian_width(sign) == "W" for sign in line):
-        return "\n".join(broken_as_chinese(line, columns))
+        return "\n".join(break_chinese(line, columns))
     return textwrap.fill(line, columns, break_long_words=False, break_on_hyphens=False)
 
 
@@ -55,7 +55,7 @@ def width_of(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(sign) in "WFA" else 1 for sign in text)
 
 
-def broken_as_chinese(line: str, columns: int) -> list[str]:
+def break_chinese(line: str, columns: int) -> list[str]:
     """Lines of at most so many columns: broken at blanks and between wide signs, which have no blanks."""
     lines = [""]
     for piece in PIECE.findall(line):
@@ -79,7 +79,7 @@ def reason(where: object, error: Exception) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """The folder and those above it, if they are not there. Raises OSError."""
+    """Makes the folder and those above it, if missing. Raises OSError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except RecursionError:  # mkdir() calls itself for each folder of the path

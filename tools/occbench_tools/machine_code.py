@@ -7,11 +7,10 @@ executes each instruction comes from a profile, by the first of these that is gi
   --opcodes FFMA:96,... of all warps together, by opcode: loops are given the trips that come nearest
   --instructions N      of all warps together: enough where the kernel has one loop
 Loads and stores that a predicate kept from making a request are told by --loads and --stores.
-What is written is a description as describe.py says, with family `kernel` and variant `measured`: one trip of
-the outermost loop that holds most of what is executed, or the kernel from its first instruction to its last
-where none holds 80 %. An iteration is the whole kernel, so that `iterations` is one over the trips. Of what
-only some trips or some warps execute, as many instructions are kept, and the others are not. Registers, stack
-and shared memory are as cuobjdump gives them.
+The output is a description as in describe.py, with family `kernel` and variant `measured`: one trip of the
+outermost loop with most executed instructions, or the whole kernel where none has 80 %. An iteration is the
+whole kernel, so that `iterations` is one over the trips. Of instructions that only some trips or warps
+execute, a matching part is kept. Registers, stack and shared memory are as cuobjdump gives them.
 
 Exit 0 written, 1 the kernel cannot be followed, 2 invalid arguments, 4 FILE holds no such kernel, 5 no
 disassembler is here.
@@ -52,8 +51,8 @@ def parse_usage(lines: Iterable[str]) -> dict[str, describe.Attributes]:
     return found
 
 
-def one_name(wanted: str, names: Iterable[str]) -> str:
-    """The kernel of this name, mangled or as a profiler prints it. Raises Skip where it is not one."""
+def find_kernel(wanted: str, names: Iterable[str]) -> str:
+    """The kernel of this name, mangled or as a profiler prints it. Raises Skip unless it is one kernel."""
     names = list(names)
     if wanted in names:
         return wanted
@@ -61,19 +60,19 @@ def one_name(wanted: str, names: Iterable[str]) -> str:
     if demangled is None:
         raise Skip(f"no kernel {wanted}; profile with --print-kernel-base mangled, or install c++filt")
 
-    def bare(text: str) -> str:
+    def bare_name(text: str) -> str:
         return re.sub(r"\s|\((?:int|bool|unsigned int)\)", "", text.removeprefix("void "))
 
-    spelled = dict(zip(names, map(bare, demangled), strict=True))
-    found = [name for name, text in spelled.items() if text == bare(wanted)]
-    found = found or [name for name, text in spelled.items() if text.startswith(bare(wanted) + "(")]
+    bare_names = dict(zip(names, map(bare_name, demangled), strict=True))
+    found = [name for name, text in bare_names.items() if text == bare_name(wanted)]
+    found = found or [name for name, text in bare_names.items() if text.startswith(bare_name(wanted) + "(")]
     if len(found) != 1:
         raise Skip(f"{len(found) or 'no'} kernels are called {wanted}")
     return found[0]
 
 
 def parse_runs(text: str, length: int) -> list[float]:
-    """'3*12,7*40' for each of `length` instructions. Raises ValueError where it is not of so many."""
+    """'3*12,7*40' as a count per instruction. Raises ValueError where they are not `length`."""
     counts: list[float] = []
     for run in text.split(","):
         count, _, times = run.partition("*")
@@ -84,7 +83,7 @@ def parse_runs(text: str, length: int) -> list[float]:
 
 
 def innermost(code: list[Instruction], loops: list[Loop]) -> list[int]:
-    """Of each instruction, its innermost loop by its place in `loops`; -1 outside of all."""
+    """The innermost loop of each instruction, by its place in `loops`; -1 outside all loops."""
     homes = []
     for instruction in code:
         around = [n for n, loop in enumerate(loops) if instruction.address in loop.body]
@@ -93,7 +92,7 @@ def innermost(code: list[Instruction], loops: list[Loop]) -> list[int]:
 
 
 def reachable(code: list[Instruction]) -> list[bool]:
-    """Which instructions a run without a call meets: not the traps and padding behind the end."""
+    """Whether each instruction can run without a call: not the traps and padding after the end."""
     at = {i.address: i for i in code}
     seen, todo = set(), [code[0].address]
     while todo:
@@ -104,15 +103,17 @@ def reachable(code: list[Instruction]) -> list[bool]:
     return [i.address in seen for i in code]
 
 
-def solved(code: list[Instruction], homes: list[int], loops: int, counted: dict[str, float]) -> list[float]:
-    """How often each instruction ran, by the counts of opcodes: all of a loop's equally often."""
-    import numpy as np  # which takes longer than all the rest
+def solve_counts(
+    code: list[Instruction], homes: list[int], loops: int, counted: dict[str, float]
+) -> list[float]:
+    """How often each instruction ran, by the counts of opcodes: all instructions of a loop equally often."""
+    import numpy as np  # its import takes longer than all the rest
 
     from occbench_tools.stats import non_negative
 
-    there = reachable(code)
+    is_reachable = reachable(code)
     shapes: list[Counter[str]] = [Counter() for _ in range(loops + 1)]
-    for instruction, home, is_met in zip(code, homes, there, strict=True):
+    for instruction, home, is_met in zip(code, homes, is_reachable, strict=True):
         if is_met:
             shapes[home][instruction.base] += 1
     names = sorted({name for shape in shapes for name in shape})
@@ -120,13 +121,15 @@ def solved(code: list[Instruction], homes: list[int], loops: int, counted: dict[
     wanted = np.array([counted.get(name, 0.0) for name in names])
     scale = 1 / np.maximum(wanted, wanted.max() / 1000)  # relative errors: stores count as much as FMAs
     executed = non_negative(matrix * scale[:, None], wanted * scale)
-    return [float(executed[home]) if is_met else 0.0 for home, is_met in zip(homes, there, strict=True)]
+    return [
+        float(executed[home]) if is_met else 0.0 for home, is_met in zip(homes, is_reachable, strict=True)
+    ]
 
 
-def kept(
+def mark_partial(
     code: list[Instruction], homes: list[int], executed: list[float], ran: list[float]
 ) -> list[Instruction]:
-    """The code; instructions that a trip skips are marked as never running. Alternatives share the trips."""
+    """The code, with the instructions that a trip skips marked as never running; alternatives share trips."""
     carried: dict[int, float] = defaultdict(float)
     result: list[Instruction] = []
     before: tuple[int, float, bool] | None = None
@@ -139,13 +142,15 @@ def kept(
                 if runs := carried[home] > 1 - 1e-3:
                     carried[home] -= 1
             before = (home, count, runs)
-        stays = before[2] or instruction.base in CONTROL  # or the loops would be others
+        stays = before[2] or instruction.base in CONTROL  # else the loops would change
         result.append(instruction if stays else replace(instruction, guard="!PT"))
     return result
 
 
-def made(code: list[Instruction], ran: list[float], base: str, requests: float | None) -> list[float]:
-    """How often each ran, without those under a predicate that kept them from making a request."""
+def subtract_predicated(
+    code: list[Instruction], ran: list[float], base: str, requests: float | None
+) -> list[float]:
+    """How often each ran, without runs whose predicate suppressed the request."""
     surplus = sum(count for i, count in zip(code, ran, strict=True) if i.base == base) - (requests or 0)
     result = list(ran)
     for n, instruction in enumerate(code):
@@ -156,8 +161,8 @@ def made(code: list[Instruction], ran: list[float], base: str, requests: float |
     return result
 
 
-def closed(code: list[Instruction]) -> list[Instruction]:
-    """The kernel as one loop: its last exit goes back to its first instruction."""
+def close_kernel(code: list[Instruction]) -> list[Instruction]:
+    """The kernel as one loop: its last exit becomes a branch to its first instruction."""
     ends = [n for n, i in enumerate(code) if i.base == "EXIT" and i.guard in ("", "PT")]
     if not ends:
         raise Failure("it has no last instruction")
@@ -167,19 +172,21 @@ def closed(code: list[Instruction]) -> list[Instruction]:
     ]
 
 
-def followed(code: list[Instruction], ran: list[float], warps: float, a: describe.Attributes) -> list[str]:
-    """The description of a kernel whose instructions ran so often. Raises Failure."""
+def describe_kernel(
+    code: list[Instruction], ran: list[float], warps: float, a: describe.Attributes
+) -> list[str]:
+    """The description of a kernel with these execution counts. Raises Failure."""
     loops = sass.loops(code)
     total = sum(ran)
     index = {i.address: n for n, i in enumerate(code)}
-    held = [sum(ran[index[address]] for address in loop.body) for loop in loops]
-    hot = max(range(len(loops)), key=lambda n: held[n], default=-1)
-    if hot < 0 or held[hot] < HOT * total:
+    executed_in = [sum(ran[index[address]] for address in loop.body) for loop in loops]
+    hot = max(range(len(loops)), key=lambda n: executed_in[n], default=-1)
+    if hot < 0 or executed_in[hot] < HOT * total:
         if total / warps > LONGEST:
             raise Failure(
                 f"no loop of its holds {HOT:.0%} of the {total / warps:,.0f} instructions of a warp"
             )
-        code = closed(code)
+        code = close_kernel(code)
         loops = sass.loops(code)
         hot = next(n for n, loop in enumerate(loops) if loop.header == code[0].address)
     homes = innermost(code, loops)
@@ -200,7 +207,7 @@ def followed(code: list[Instruction], ran: list[float], warps: float, a: describ
     if executed[hot] == 0:
         raise Failure("the profile says that none of its loops ran")
     variant = {"family": "kernel", "variant": "measured", "loop_trips": trips}
-    head, *lines = describe.describe(variant, kept(code, homes, [*executed, warps], ran), a)
+    head, *lines = describe.describe(variant, mark_partial(code, homes, [*executed, warps], ran), a)
     return [" ".join([*head.split()[:-1], f"{warps / executed[hot]:.9g}"]), *lines]
 
 
@@ -230,12 +237,12 @@ def parse_words(arguments: list[str] | None) -> argparse.Namespace:
 
 def run(options: argparse.Namespace) -> list[str]:
     """The lines of the description. Raises Failure, Skip and ValueError."""
-    options.binary.open("rb").close()  # in the system's words, where it cannot be read
+    options.binary.open("rb").close()  # raises the system's error where it cannot be read
     usage = sass.cuobjdump(options.binary, options.arch, ["-res-usage"], parse_usage)
     try:
-        name = one_name(options.kernel, usage)
-    except Skip as why:
-        raise Skip(f"{options.binary}: {why}") from None
+        name = find_kernel(options.kernel, usage)
+    except Skip as error:
+        raise Skip(f"{options.binary}: {error}") from None
     code = sass.disassemble(options.binary, options.arch, [name])[name]
     if not code:
         raise Failure(f"several kernels are called {name}")
@@ -246,18 +253,20 @@ def run(options: argparse.Namespace) -> list[str]:
         homes = innermost(code, loops)
         if options.opcodes:
             pairs = (pair.rpartition(":") for pair in options.opcodes.split(","))
-            ran = solved(code, homes, len(loops), {name: float(count) for name, _, count in pairs})
+            ran = solve_counts(code, homes, len(loops), {name: float(count) for name, _, count in pairs})
         else:
-            there = reachable(code)
-            outside = sum(is_met for is_met, home in zip(there, homes, strict=True) if home < 0)
+            is_reachable = reachable(code)
+            outside = sum(is_met for is_met, home in zip(is_reachable, homes, strict=True) if home < 0)
             if len(loops) > 1:
                 raise Failure(f"it has {len(loops)} loops: a profile must say how often each opcode ran")
             inside = len(loops[0].body) if loops else 1
             executed = max(0.0, options.instructions - outside * options.warps) / inside
             ran = [(executed if home == 0 else options.warps) if is_met else 0.0
-                   for is_met, home in zip(there, homes, strict=True)]  # fmt: skip
-    ran = made(code, made(code, ran, "LDG", options.loads), "STG", options.stores)
-    return followed(code, ran, options.warps, usage[name])
+                   for is_met, home in zip(is_reachable, homes, strict=True)]  # fmt: skip
+    ran = subtract_predicated(
+        code, subtract_predicated(code, ran, "LDG", options.loads), "STG", options.stores
+    )
+    return describe_kernel(code, ran, options.warps, usage[name])
 
 
 @entry("occbench machine-code")
@@ -266,10 +275,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse_words(arguments)
     try:
         print("\n".join(run(options)))
-    except Failure as why:
-        raise Refused(1, f"{options.kernel}: {why}") from why
-    except Skip as why:
-        raise Refused(5 if "pip install" in str(why) else 4, str(why)) from why
+    except Failure as error:
+        raise Refused(1, f"{options.kernel}: {error}") from error
+    except Skip as error:
+        raise Refused(5 if "pip install" in str(error) else 4, str(error)) from error
     except OSError as error:
         raise Refused(4, f"{options.binary}: {error.strerror}") from error
     except (ValueError, KeyError, subprocess.CalledProcessError) as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What report and compare open on: throughput over theoretical occupancy of two kernels of latency_hiding.
+"""The opening of report and compare: throughput over theoretical occupancy of two kernels of latency_hiding.
 
 Memory bounds one of them and arithmetic the other, so that the two curves show when occupancy matters.
 """
@@ -12,7 +12,7 @@ NEAR_BEST = 0.9
 
 
 def curves(cases: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The rows of both kernels in the order of occupancy, by what they do; none where one has no curve."""
+    """The rows of both kernels in the order of occupancy, by their names; none where one has no curve."""
     rows = cases[cases["experiment"] == EXPERIMENT].sort_values("occupancy_theoretical")
     found = {words: rows[rows["variant"] == variant] for variant, words in KERNELS.items()}
     return found if all(len(line) > 1 for line in found.values()) else {}

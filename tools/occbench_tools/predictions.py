@@ -6,10 +6,10 @@ predicted / measured - 1 of the throughput. mean: of its absolute value; 90 % wi
 worst: with its sign, the case last in the line; bias: the signed median; the same for the baseline,
 min(latency bound, throughput bounds). Experiments that say they are outside the model follow below the total,
 and a second total has them in it.
---model MODEL takes what a run of the model (`occbench run --device model:NAME`) says of the same cases in
-place of the run's own: today's model compared with an older measurement.
---bounds FILE adds how often the hardware counters that occbench profile read name the bound that the model
-names, by the rule of counters.py. Where predictions have bands (`run --bands`), a line says how many of the
+--model MODEL takes the predictions from a run of the model (`occbench run --device model:NAME`) instead of
+the run's own: today's model compared with an older measurement.
+--bounds FILE adds how often hardware counters, read by occbench profile, name the model's bound, by the rule
+of counters.py. Where predictions have bands (`run --bands`), a line says how many of the
 measured cases lie within. Exit 0 printed, 1 nothing was predicted, 2 invalid arguments, 4 a file could
 not be read, or has no predictions of measured cases.
 """
@@ -23,7 +23,7 @@ import pandas as pd
 from occbench_tools import screen
 from occbench_tools.analysis import read_folder
 from occbench_tools.command import Refused, add_folder, entry, folder_of, parser_of, reading
-from occbench_tools.counters import named, read_counters
+from occbench_tools.counters import bounds_of, read_counters
 from occbench_tools.escape import printable, prose, without_backticks
 from occbench_tools.lines import say
 
@@ -50,14 +50,14 @@ def read_predictions(folder: Path, model: Path | None = None) -> pd.DataFrame:
     if (cases["source"] != "measured").any():
         raise ValueError("a run of the model: nothing in it was measured, and nothing can be compared")
     if model:
-        said, env = read_folder(model)
+        model_rows, env = read_folder(model)
         if env["source"] != "model":
             raise ValueError(f"--model {model}: measured, not a run of the model")
-        said = said.set_index("case_id")
-        told = [name for name in (*COLUMNS[1:], *BAND) if name in said]
+        model_rows = model_rows.set_index("case_id")
+        columns = [name for name in (*COLUMNS[1:], *BAND) if name in model_rows]
         cases = cases.drop(columns=cases.columns.intersection(BAND))
-        cases = cases.assign(**{name: cases["case_id"].map(said[name]) for name in told})
-        other_unit = cases["case_id"].map(said["throughput_unit"]) != cases["throughput_unit"]
+        cases = cases.assign(**{name: cases["case_id"].map(model_rows[name]) for name in columns})
+        other_unit = cases["case_id"].map(model_rows["throughput_unit"]) != cases["throughput_unit"]
         rates = ["throughput_predicted", "throughput_baseline", *cases.columns.intersection(BAND)]
         cases.loc[other_unit, rates] = float("nan")
     errors = {
@@ -69,7 +69,7 @@ def read_predictions(folder: Path, model: Path | None = None) -> pd.DataFrame:
 
 @dataclass
 class Errors:
-    """Of one set of cases; fractions. worst_case: case_id."""
+    """Errors of one set of cases, as fractions. worst_case: case_id."""
 
     mean: float
     most: float  # 90th percentile of the absolute value
@@ -79,7 +79,7 @@ class Errors:
 
 
 def errors_of(rows: pd.DataFrame, column: str) -> Errors | None:
-    """Of the rows that have any."""
+    """The errors of the rows that have one; None without any."""
     rows = rows.dropna(subset=column)
     if rows.empty:
         return None
@@ -101,14 +101,14 @@ def line(name: str, rows: pd.DataFrame) -> list[str]:
 
 
 def lines(rows: pd.DataFrame) -> list[list[list[str]]]:
-    """The table's lines: the model's experiments, all of these, the experiments outside of it, and all."""
+    """The table's lines: the experiments inside the model, their total, those outside, and the total."""
     outside = rows["outside_model"].notna()
-    each, apart = (
+    each, outside_lines = (
         [line(name, some) for name, some in part.groupby("experiment")]
         for part in (rows[~outside], rows[outside])
     )
-    whole = [line("all, and those outside", rows)] if apart else []
-    return [each, [line("all of these", rows[~outside])], apart, whole]
+    whole = [line("all, and those outside", rows)] if outside_lines else []
+    return [each, [line("all of these", rows[~outside])], outside_lines, whole]
 
 
 def band_coverage(rows: pd.DataFrame) -> str:
@@ -118,17 +118,17 @@ def band_coverage(rows: pd.DataFrame) -> str:
         return ""
     low, high = (rows[name] for name in BAND)
     parts = {"": rows["outside_model"].isna(), ", with those outside the model": pd.Series(True, rows.index)}
-    said = [
+    parts_text = [
         f"{100 * within.mean():.1f} % of {len(within):,} measured cases{which}"
         for which, some in parts.items()
         if len(within := rows["throughput"].between(low, high)[some])
     ]
     wide = f"Half of the bands are +-{100 * ((high / low).median() ** 0.5 - 1):.1f} % or less."
-    return f"Within their 90 % bands: {'; '.join(dict.fromkeys(said))}. {wide}"
+    return f"Within their 90 % bands: {'; '.join(dict.fromkeys(parts_text))}. {wide}"
 
 
 def verdict(rows: pd.DataFrame) -> str:
-    """Whether the model meets its aims, over the cases that count; and which do not count."""
+    """Whether the model meets its aims over the cases inside it, and the reasons of those outside."""
     inside = rows[rows["outside_model"].isna()]
     errors = errors_of(inside, "error")
     if not errors:
@@ -136,14 +136,14 @@ def verdict(rows: pd.DataFrame) -> str:
     found = {"mean": errors.mean, "90 % within": errors.most, "worst": abs(errors.worst)}
     missed = [f"{name} {100 * found[name]:.1f} %" for name in AIM if found[name] > AIM[name]]
     aims = ", ".join(f"{name} {100 * most:.0f} %" for name, most in AIM.items())
-    said = f"Aims, at most: {aims}. " + (f"Missed: {', '.join(missed)}" if missed else "All met")
+    text = f"Aims, at most: {aims}. " + (f"Missed: {', '.join(missed)}" if missed else "All met")
     if silent := inside["error"].isna().sum():
-        said += f", without the {silent:,} of {len(inside):,} cases that were not predicted"
-    apart = rows.dropna(subset="outside_model").groupby("experiment")["outside_model"].first()
-    if len(apart):
-        reasons = "".join(f"\n- {name}: {prose(why)}." for name, why in apart.items())
-        return f"{said}.\n\nOutside the model, and in the second total alone:\n{reasons}"
-    return f"{said}."
+        text += f", without the {silent:,} of {len(inside):,} cases that were not predicted"
+    reasons_outside = rows.dropna(subset="outside_model").groupby("experiment")["outside_model"].first()
+    if len(reasons_outside):
+        reasons = "".join(f"\n- {name}: {prose(reason)}." for name, reason in reasons_outside.items())
+        return f"{text}.\n\nOutside the model, and in the second total alone:\n{reasons}"
+    return f"{text}."
 
 
 def compare(rows: pd.DataFrame, counters: pd.DataFrame) -> pd.DataFrame:
@@ -153,13 +153,13 @@ def compare(rows: pd.DataFrame, counters: pd.DataFrame) -> pd.DataFrame:
     """
     rows = rows[rows["bound_predicted"].notna() & (rows["bound_predicted"] != "launch")]
     both = rows[rows["outside_model"].isna()].merge(counters, on="case_id")
-    names = [named(row) for _, row in both.iterrows()]
+    names = [bounds_of(row) for _, row in both.iterrows()]
     return pd.DataFrame(
         dict(
             case_id=both["case_id"],
             model=both["bound_predicted"],
             counted=[found[0] for found in names],
-            agree=[said in found for said, found in zip(both["bound_predicted"], names, strict=True)],
+            agree=[bound in found for bound, found in zip(both["bound_predicted"], names, strict=True)],
         )
     )
 
@@ -177,7 +177,7 @@ def confusion(found: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-def markdown(head: list[str], *parts: list[list[str]]) -> str:
+def markdown_table(head: list[str], *parts: list[list[str]]) -> str:
     """A table; Markdown has no rules within one, so that an empty line sets the parts apart."""
     out = [head, ["---"] * len(head)]
     for part in filter(None, parts):
@@ -185,31 +185,31 @@ def markdown(head: list[str], *parts: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in out)
 
 
-# Of HEAD, those that a terminal too narrow for all shows, as many as fit: the last named go first.
+# Columns of HEAD on a terminal too narrow for all, as many as fit: the last ones are dropped first.
 MAIN = ("experiment", "cases", "mean", "90 % within", "worst", "worst case", "bias", "not predicted")
 
 
-def narrowed(table: list[list[str]], room: int) -> list[int]:
-    """The places of the columns that a terminal of so many columns shows. table: its head, and its lines."""
+def fitting_columns(table: list[list[str]], room: int) -> list[int]:
+    """The places of the columns that fit a terminal of `room` columns. table: its head, and its lines."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    kept = [*range(len(widths))]
+    places = [*range(len(widths))]
     if sum(widths) + 2 * (len(widths) - 1) > room and table[0][0] == HEAD[0]:
-        kept = [table[0].index(name) for name in MAIN]
-    while len(kept) > 1 and sum(widths[i] for i in kept) + 2 * (len(kept) - 1) > room:
-        kept.pop()
-    return sorted(kept)
+        places = [table[0].index(name) for name in MAIN]
+    while len(places) > 1 and sum(widths[i] for i in places) + 2 * (len(places) - 1) > room:
+        places.pop()
+    return sorted(places)
 
 
-def plain(head: list[str], *parts: list[list[str]]) -> str:
-    """The same for a terminal: columns, numbers to the right, a rule between parts."""
+def plain_table(head: list[str], *parts: list[list[str]]) -> str:
+    """A table for a terminal: columns, numbers to the right, a rule between parts."""
     parts = tuple([[printable(cell.replace("`", "")) for cell in cells] for cells in part] for part in parts)
     head = [*map(printable, head)]
     table = [head, *(cells for part in parts for cells in part)]
     names = {0, len(head) - 1}
     if sys.stdout.isatty():
-        kept = narrowed(table, screen.columns())
-        head, *parts = ([[row[i] for i in kept] for row in part] for part in ([head], *parts))
-        head, names = head[0], {place for place, i in enumerate(kept) if i in names}
+        places = fitting_columns(table, screen.columns())
+        head, *parts = ([[row[i] for i in places] for row in part] for part in ([head], *parts))
+        head, names = head[0], {place for place, i in enumerate(places) if i in names}
         table = [head, *(cells for part in parts for cells in part)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
 
@@ -225,13 +225,13 @@ def plain(head: list[str], *parts: list[list[str]]) -> str:
 
 
 def report(
-    folder: Path, bounds: Path | None, table: type(markdown) = markdown, model: Path | None = None
+    folder: Path, bounds: Path | None, table: type(markdown_table) = markdown_table, model: Path | None = None
 ) -> str:
-    """All that the command prints. Raises as read_predictions and read_counters do; Refused: no case."""
+    """The command's output. Raises as read_predictions and read_counters do; Refused: no case."""
     rows = without_backticks(read_predictions(folder, model))
     if rows["error"].isna().all():
-        why = "no valid case has a prediction; the device's parameters come from `occbench calibrate`"
-        raise Refused(1, f"{folder}: {why}")
+        reason = "no valid case has a prediction; the device's parameters come from `occbench calibrate`"
+        raise Refused(1, f"{folder}: {reason}")
     text = table(HEAD, *lines(rows)) + f"\n{verdict(rows)}\n"
     if bands := band_coverage(rows):
         text += f"\n{bands}\n"
@@ -239,8 +239,8 @@ def report(
         counters = read_counters(bounds)
         found = compare(rows, counters)
         if found.empty:
-            why = f"{bounds}: none of its {len(counters)} cases is predicted in this folder"
-            raise Refused(1, f"{folder}: {why}")
+            reason = f"{bounds}: none of its {len(counters)} cases is predicted in this folder"
+            raise Refused(1, f"{folder}: {reason}")
         head, *body = confusion(found)
         text += (
             f"\nThe counters name the model's bound in {found['agree'].sum()} of {len(found)} cases "
@@ -268,7 +268,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     folder = folder_of(options, "occbench predictions")
     with reading(folder):
-        table = plain if options.plain or sys.stdout.isatty() else markdown
+        table = plain_table if options.plain or sys.stdout.isatty() else markdown_table
         text = report(folder, options.bounds, table, options.model)
         say(*text.splitlines())  # tables fit a terminal, and sentences are broken
     return 0

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench profile DIR: reads hardware counters of some cases of a run with Nsight Compute's ncu.
 
-Needs the GPU of the run, and the right to read its counters. It writes a folder beside DIR as import_ncu
-does, whose counters.csv `occbench predictions --bounds` reads. Each case is launched alone, by
+Needs the GPU of the run, and permission to read its counters. Like import_ncu it writes a folder beside DIR,
+whose counters.csv `occbench predictions --bounds` reads. Each case is launched alone, by
 `occbench run --case ID,... --launches N --profile`, and ncu profiles exactly these N, without fixing
-clocks, and flushes caches before each replay. --as-timed replays the program instead of the kernel,
-and leaves caches as for a timed launch: what a writing kernel leaves in the L2 then offsets what it finds.
+clocks, and flushes caches before each replay. --as-timed replays the program instead of the kernel, and
+leaves caches as for a timed launch: the L2 then starts with the data that a writing kernel leaves in it.
 Twenty cases share one ncu process; counters.csv grows with each twenty, and cases already in it are not read
-again. The cases are every n-th of the run by name: each experiment has its share, and none is picked by hand.
+again. The cases are every n-th of the run by name: each experiment has its share.
 
 Exit 0 all read, 1 some cases gave none, 2 invalid arguments, 3 no right to read counters, 4 a file
 could not be read or written, 5 ncu is missing.
@@ -47,10 +47,10 @@ from occbench_tools.programs import run_program
 from occbench_tools.untrusted_files import read_untrusted
 
 METRICS = [OCCUPANCY, *DRAM_BYTES, *counters.METRICS]
-AT_ONCE = 20  # cases per ncu: its own start is shared, and an end before the end loses no more
+AT_ONCE = 20  # cases per ncu: they share its start, and an interruption loses no more
 
 
-def chosen(cases: pd.DataFrame, count: int, experiments: list[str] | None = None) -> list[str]:
+def choose_cases(cases: pd.DataFrame, count: int, experiments: list[str] | None = None) -> list[str]:
     """Every n-th valid case by name, `count` at most, of these experiments, or of all inside the model."""
     inside = cases["experiment"].isin(experiments) if experiments else cases["outside_model"].isna()
     names = sorted(cases.loc[inside, "case_id"])
@@ -58,8 +58,8 @@ def chosen(cases: pd.DataFrame, count: int, experiments: list[str] | None = None
     return [names[place] for place in places]
 
 
-def known(ncu: str, metrics: list[str]) -> list[str]:
-    """Those of the metrics that ncu knows on this GPU; all where it does not say."""
+def supported_metrics(ncu: str, metrics: list[str]) -> list[str]:
+    """The metrics that ncu supports on this GPU; all where it lists none."""
     answer = run_program([ncu, *NCU, "--query-metrics"]).stdout
     names = {line.split()[0] for line in answer.splitlines() if line.strip()}
     found = [metric for metric in metrics if metric.split(".")[0] in names] or metrics
@@ -68,7 +68,7 @@ def known(ncu: str, metrics: list[str]) -> list[str]:
     return found
 
 
-def why(*texts: str) -> str:
+def error_line(*texts: str) -> str:
     """ncu's first error, else the last line of output."""
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("==ERROR==")]
@@ -76,7 +76,7 @@ def why(*texts: str) -> str:
 
 
 def profile(options: argparse.Namespace, preset: str, what: list[str], cases: list[str]) -> pd.DataFrame:
-    """One call of ncu: a row for each of the cases that it read. Raises Refused where that is none."""
+    """One call of ncu: a row for each case that it read. Raises Refused where it read none."""
     replay = ["application", "--cache-control", "none"] if options.as_timed else ["kernel"]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ncu.csv"
@@ -88,56 +88,58 @@ def profile(options: argparse.Namespace, preset: str, what: list[str], cases: li
             "--launches", str(options.launches), "--profile",
         ]  # fmt: skip
         ran = run_program(words)
-        said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-    if "ERR_NVGPUCTRPERM" in said + ran.stdout + ran.stderr:
+        log_text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    if "ERR_NVGPUCTRPERM" in log_text + ran.stdout + ran.stderr:
         raise Refused(
             3, "no right to read counters: be root, or ask for NVreg_RestrictProfilingToAdminUsers=0"
         )
     try:
-        found = per_case(csv_launches(said.splitlines()))
+        found = per_case(csv_launches(log_text.splitlines()))
     except NotNcu:
         found = per_case([])
     found = found[found["case_id"].isin(cases)]
     if found.empty:
-        raise Refused(1, f"ncu read nothing of {cases[0]} and what follows: {why(said, ran.stderr)}")
+        raise Refused(
+            1, f"ncu read nothing of {cases[0]} and what follows: {error_line(log_text, ran.stderr)}"
+        )
     return found
 
 
 def read_cases(options: argparse.Namespace, preset: str, wanted: list[str], output: Path) -> pd.DataFrame:
-    """Reads what is wanted and not yet in `output`, until the time is over. Returns all that is there."""
-    begun = time.monotonic()
+    """Reads the wanted cases that `output` lacks, until the time is over. Returns all in the file."""
+    start = time.monotonic()
     path = output / COUNTERS
-    there = per_case([])
+    table = per_case([])
     if path.exists():
-        there = pd.read_csv(io.BytesIO(read_untrusted(path)), dtype={"case_id": "string"})
-        if "case_id" not in there:
+        table = pd.read_csv(io.BytesIO(read_untrusted(path)), dtype={"case_id": "string"})
+        if "case_id" not in table:
             raise Refused(4, f"{path} has no case_id; name another --output")
-    left = [case for case in wanted if case not in set(there["case_id"])]
-    if path.exists() and not options.set and (other := set(options.metrics) - set(there)):
+    left = [case for case in wanted if case not in set(table["case_id"])]
+    if path.exists() and not options.set and (other := set(options.metrics) - set(table)):
         raise Refused(4, f"{path} has no {min(other)}; name another --output")
     what = ["--set", options.set] if options.set else ["--metrics", ",".join(options.metrics)]
     if left and options.metrics is METRICS and not options.set:
-        what[1] = ",".join(known(options.ncu, METRICS))
+        what[1] = ",".join(supported_metrics(options.ncu, METRICS))
     for first in range(0, len(left), AT_ONCE):
-        if time.monotonic() - begun > options.seconds:
+        if time.monotonic() - start > options.seconds:
             complain("occbench profile", f"{options.seconds:g} s are over; the same call reads the rest")
             break
         found = profile(options, preset, what, left[first : first + AT_ONCE])
         if not options.set:  # a column each, empty where this GPU has no such metric
             found = found.reindex(columns=["case_id", "launches", *options.metrics])
-        there = pd.concat([there, found], ignore_index=True) if len(there) else found
+        table = pd.concat([table, found], ignore_index=True) if len(table) else found
         make_folder(output)
-        write_counters(there, path)
-        done = there["case_id"].isin(wanted).sum()
-        print(f"{done} of {len(wanted)} cases, {time.monotonic() - begun:.0f} s", flush=True)
-    return there
+        write_counters(table, path)
+        done = table["case_id"].isin(wanted).sum()
+        print(f"{done} of {len(wanted)} cases, {time.monotonic() - start:.0f} s", flush=True)
+    return table
 
 
 def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """All that the command does. Raises Refused, and what reading and writing raise."""
+    """Runs the command. Raises Refused, and as reading and writing do."""
     output = output_of(options.folder, options.output)
     cases, env = read_folder(options.folder)
-    wanted = options.case or chosen(cases, options.count, options.experiment)
+    wanted = options.case or choose_cases(cases, options.count, options.experiment)
     if not wanted:
         parser.error(f"--experiment: {options.folder} has no valid case of {', '.join(options.experiment)}")
     if strangers := set(wanted) - set(cases["case_id"]):

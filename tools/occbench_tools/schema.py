@@ -47,10 +47,10 @@ def of_version(rules: dict[str, Any], version: object) -> dict[str, Any]:
     def entries(newest: list[dict[str, Any]], gone: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for one in newest:
             if one.get("since", version) <= version:
-                yield as_it_was(one)
+                yield old_entry(one)
             yield from (old for old in gone if old["after"] == one["name"] and version <= old["until"])
 
-    def as_it_was(entry: dict[str, Any]) -> dict[str, Any]:
+    def old_entry(entry: dict[str, Any]) -> dict[str, Any]:
         entry = entry | {kind: list(entries(entry[kind], [])) for kind in NESTED if kind in entry}
         if entry["name"] == "schema_version":
             entry["allowed"] = [version]
@@ -71,8 +71,8 @@ def of_version(rules: dict[str, Any], version: object) -> dict[str, Any]:
     return rules | dict(schema_version=version, files=files)
 
 
-def under_newest_names(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Entries of an older version, called as the newest calls them."""
+def rename_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Entries of an older version, under their newest names."""
     return [entry | dict(name=entry.get("now", entry["name"])) for entry in entries]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells, rows and env.json against the entries of schema.json; what is wrong goes to a Report."""
+"""Cells, rows and env.json against the entries of schema.json; violations go to a Report."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 Row = dict[str, str]
 
 
-MOST_ALIKE = 5  # violations of one file that are printed, which differ in their numbers and names alone
+MOST_ALIKE = 5  # printed violations of one file that differ in their numbers and names alone
 VARIES = re.compile(r"'[^']*'|\[\d+\]|(?<![\w.])[+-]?\d[\d.e+-]*|\b(?:nan|inf)\b")
 
 
@@ -42,10 +42,10 @@ class Report:
 
     def counts(self) -> str:
         """'62 cases, 806 samples'"""
-        told = [(self.kernels, "kernels"), (self.launches, "launches")] if self.kernels else []
-        if self.cases or self.samples or not told:
-            told = [(self.cases, "cases"), (self.samples, "samples"), *told]
-        return ", ".join(f"{count} {what}" for count, what in told)
+        parts = [(self.kernels, "kernels"), (self.launches, "launches")] if self.kernels else []
+        if self.cases or self.samples or not parts:
+            parts = [(self.cases, "cases"), (self.samples, "samples"), *parts]
+        return ", ".join(f"{count} {what}" for count, what in parts)
 
     def violation(self, path: Path, line: int, what: str) -> None:
         self.violations += 1
@@ -54,19 +54,19 @@ class Report:
         if self.alike[alike] <= MOST_ALIKE:
             say(f"{path}:{line}: {what}")
 
-    def rest(self) -> None:
-        """Says what violation() kept to itself."""
+    def report_rest(self) -> None:
+        """Prints the number of violations that violation() did not print."""
         for (path, what), count in self.alike.items():
             if count > MOST_ALIKE:
                 say(f"{path}: {count - MOST_ALIKE:,} more: {what}")
 
-    def missing(self, path: Path, why: str) -> None:
+    def missing(self, path: Path, reason: str) -> None:
         self.unreadable += 1
-        say(f"{path}: {why}")
+        say(f"{path}: {reason}")
 
 
 def cell_check(column: dict[str, Any]) -> Callable[[str], str | None]:
-    """The check of one column's cells: text in, None or what is wrong with it out."""
+    """The check of one column's cells: from text to the violation, or None."""
     form, convert, name = {
         "string": (None, str, ""),
         "integer": (INTEGER.fullmatch, int, "an integer"),
@@ -208,11 +208,15 @@ def check_env(path: Path, rules: dict[str, Any], report: Report) -> RunFacts:
     try:
         max_warps = env["gpu"]["max_threads_per_sm"] // env["gpu"]["warp_size"]
     except (KeyError, TypeError, ZeroDivisionError):
-        max_warps = None  # told above
+        max_warps = None  # reported above
     rename_fields(env, newest)
     experiments = env.get("experiments")
-    its = experiments.items() if isinstance(experiments, dict) else ()
-    uncounted = frozenset(n for n, it in its if isinstance(it, dict) and it.get("user_kernels") is True)
+    named = experiments.items() if isinstance(experiments, dict) else ()
+    uncounted = frozenset(
+        n
+        for n, description in named
+        if isinstance(description, dict) and description.get("user_kernels") is True
+    )
     return RunFacts(max_warps, env.get("source", "measured"), uncounted, version)
 
 

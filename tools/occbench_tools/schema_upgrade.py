@@ -67,12 +67,12 @@ def upgrade_cases(cases: pd.DataFrame) -> pd.DataFrame:
     if not {"case_id", "variant"} <= set(cases):
         return cases.copy()  # in one piece, which many columns read one by one are not
     if "curve" not in cases:
-        cases = with_version_5(cases)
+        cases = add_version_5(cases)
     missing = [name for name in columns_with("dial", "fixed", "curve", "sweep") if name not in cases]
     return cases.reindex(columns=[*cases, *missing]).copy()
 
 
-def with_version_5(cases: pd.DataFrame) -> pd.DataFrame:
+def add_version_5(cases: pd.DataFrame) -> pd.DataFrame:
     """Rows of an older version with what a case's name says."""
     dials = cases["case_id"].str.extract(r"(\.b\d+[^b]*)$", expand=False).fillna("")
     more = pd.DataFrame(
@@ -88,6 +88,6 @@ def with_version_5(cases: pd.DataFrame) -> pd.DataFrame:
 def upgrade_experiments(experiments: object, cases: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """env.json's `experiments` of any version; older ones list names, or none for all that have rows."""
     if isinstance(experiments, dict):
-        return {name: PLAIN | said for name, said in experiments.items() if isinstance(said, dict)}
+        return {name: PLAIN | entry for name, entry in experiments.items() if isinstance(entry, dict)}
     named = [name for name in experiments if isinstance(name, str)] if isinstance(experiments, list) else []
     return {name: dict(PLAIN) for name in named or sorted(set(cases.get("experiment", [])))}

@@ -14,12 +14,12 @@ UNIT = re.compile(r"(?<=\d) (?=(?:%|x|B|KiB|KB|GB/s|TFLOP/s|us|ms|s|GHz|W)(?!\w)
 NARROWEST = 60  # columns; a terminal that has fewer breaks the lines itself
 
 
-def columns(asked: int | None = None) -> int:
-    """Those asked for, else COLUMNS, else the terminal's, else 80."""
-    return max(asked or shutil.get_terminal_size().columns, NARROWEST)
+def columns(requested: int | None = None) -> int:
+    """The requested columns, else COLUMNS, else the terminal's, else 80."""
+    return max(requested or shutil.get_terminal_size().columns, NARROWEST)
 
 
-def elided(name: str, room: int) -> str:
+def elide(name: str, room: int) -> str:
     """The name; if it is longer than `room`, its two ends with '...' between: case names differ at both."""
     name = printable(name)
     if len(name) <= room:
@@ -28,29 +28,29 @@ def elided(name: str, room: int) -> str:
     return f"{name[:head]}...{name[len(name) - (room - 3 - head) :]}"
 
 
-def filled(text: str, width: int, **indents: str) -> str:
+def fill_lines(text: str, width: int, **indents: str) -> str:
     """Lines of whole words, a number never without its unit."""
     text = UNIT.sub("\N{NO-BREAK SPACE}", text)
     return textwrap.fill(text, width, break_on_hyphens=False, **indents).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """The lines of filled(); a word that no line holds is elided."""
-    words = " ".join(elided(word, width) for word in printable(text).split())
-    return filled(words, width).splitlines()
+def wrap(text: str, width: int) -> list[str]:
+    """The lines of fill_lines(); a word that no line holds is elided."""
+    words = " ".join(elide(word, width) for word in printable(text).split())
+    return fill_lines(words, width).splitlines()
 
 
-def joined(parts: list[str], width: int) -> str:
-    """As many parts as one line holds, with commas, and how many more there are."""
+def join_parts(parts: list[str], width: int) -> str:
+    """As many parts as fit one line, with commas, and the number of the others."""
     for count in range(len(parts), 0, -1):
         more = f" and {len(parts) - count} more" if count < len(parts) else ""
         if len(line := ", ".join(parts[:count]) + more) <= width:
             return line
-    return elided(parts[0], width) if parts else ""
+    return elide(parts[0], width) if parts else ""
 
 
-def aligned(rows: list[list[str]], width: int, names: int, left: tuple[int, ...] = ()) -> list[str]:
-    """A table's lines: the column `names` gives way where it is too wide, the rest stands whole.
+def align_columns(rows: list[list[str]], width: int, names: int, left: tuple[int, ...] = ()) -> list[str]:
+    """A table's lines: where they are too wide, the column `names` is elided.
 
     Columns of `left`, and that of names, are flush left; the others, figures, flush right.
     """
@@ -61,7 +61,7 @@ def aligned(rows: list[list[str]], width: int, names: int, left: tuple[int, ...]
     widths[names] = min(widths[names], max(width - rest, 10))
 
     def line(row: list[str]) -> str:
-        cells = [elided(cell, room) for cell, room in zip(row, widths, strict=True)]
+        cells = [elide(cell, room) for cell, room in zip(row, widths, strict=True)]
         return "  ".join(
             cell.ljust(room) if i == names or i in left else cell.rjust(room)
             for i, (cell, room) in enumerate(zip(cells, widths, strict=True))
@@ -71,12 +71,12 @@ def aligned(rows: list[list[str]], width: int, names: int, left: tuple[int, ...]
 
 
 def digits(share: float) -> str:
-    """A fraction as '73 %', '4.2 %', '0.3 %': a run tells tenths of a percent apart, and no less."""
+    """A fraction as '73 %', '4.2 %', '0.3 %': a run resolves tenths of a percent."""
     value = 100 * share
     return f"{value:.1f} %" if abs(round(value, 1)) < 10 else f"{value:,.0f} %"
 
 
-def painted(lines: list[str], style: Callable[[str], str]) -> str:
+def paint(lines: list[str], style: Callable[[str], str]) -> str:
     """The lines as text; on a terminal each in its style, one of rich's or ''."""
     from rich.console import Console  # not for those who only cut names
     from rich.text import Text

@@ -65,7 +65,7 @@ def welch(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return student_tail(t, np.where(np.isnan(freedom), 1, freedom))
 
 
-def ranked(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def rank_sums(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mann and Whitney's U of a (rows x m) over b (rows x n), ties half; and the sum of t^3 - t over ties."""
     both = np.concatenate([a, b], axis=1)
     order = np.argsort(both, axis=1, kind="stable")
@@ -103,7 +103,7 @@ def mann_whitney(a: np.ndarray, b: np.ndarray, exact: bool) -> np.ndarray:
     exact: by all orders of the ranks, as if there were no ties; else by the normal law, with the corrections
     for continuity and ties (Conover, Practical Nonparametric Statistics, 5.1).
     """
-    u, ties = ranked(a, b)
+    u, ties = rank_sums(a, b)
     return upper_tail(u, ties, a.shape[1], b.shape[1], exact)
 
 

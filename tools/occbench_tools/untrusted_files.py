@@ -35,7 +35,7 @@ class NotRegular(OSError):
 
 
 def plain_or_packed(path: Path) -> Path:
-    """`path`, or in its place its gzip file: a run's samples are packed at its end."""
+    """`path`, or its gzip file where only that exists: a run packs its samples at its end."""
     packed = path.with_name(f"{path.name}.gz")
     return packed if not path.exists() and packed.exists() else path
 
@@ -70,7 +70,7 @@ def read_untrusted(path: Path, first: int | None = None) -> bytes:
 
 
 def unpack(content: bytes, path: Path, limit: int, first: int | None) -> bytes:
-    """What a gzip file holds in all its members, all of it or the first so many bytes. Raises NotRegular."""
+    """The content of all members of a gzip file, or its first `first` bytes. Raises NotRegular."""
     limit = min(limit, max(SMALL, MOST_UNPACKED * len(content)))
     wanted = limit + 1 if first is None else first
     text, rest, is_whole = b"", content, False
@@ -110,13 +110,13 @@ def parse_json(text: str) -> Any:  # noqa: ANN401 - JSON is what it is
         if depth > DEPTH:
             raise ValueError(f"nested deeper than {DEPTH} levels")
 
-    def no_number(constant: str) -> NoReturn:
+    def refuse_constant(constant: str) -> NoReturn:
         raise ValueError(f"{constant} is no number of JSON")
 
-    def bounded(digits: str) -> float:
+    def parse_number(digits: str) -> float:
         value = float(digits) if set(digits) & set(".eE") else int(digits) if len(digits) <= 20 else math.inf
         if not -(2**63) <= value < 2**64 and (isinstance(value, int) or math.isinf(value)):
             raise ValueError(f"{digits[:20]}... is out of range")
         return value
 
-    return json.loads(text, parse_constant=no_number, parse_int=bounded, parse_float=bounded)
+    return json.loads(text, parse_constant=refuse_constant, parse_int=parse_number, parse_float=parse_number)

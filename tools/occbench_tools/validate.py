@@ -22,8 +22,8 @@ from occbench_tools.schema import (
     WORK,
     field_violations,
     of_version,
+    rename_entries,
     schema,
-    under_newest_names,
     version_of,
 )
 from occbench_tools.schema_checks import Report, Row, RunFacts, check_env, close, readable, rows
@@ -37,7 +37,7 @@ def numbers(row: Row, *names: str) -> list[float] | None:
 
 def case_violations(row: Row, columns: list[dict[str, Any]], facts: RunFacts) -> Iterator[str]:
     """What is wrong between the cells of one row of cases.csv; each cell is already right by itself."""
-    yield from unfilled(row, columns, facts)
+    yield from fill_violations(row, columns, facts)
     if row["status"] == "valid":
         yield from wrong_source(row)
         yield from wrong_residency(row)
@@ -46,7 +46,7 @@ def case_violations(row: Row, columns: list[dict[str, Any]], facts: RunFacts) ->
         yield from wrong_rates(row)
 
 
-def unfilled(row: Row, columns: list[dict[str, Any]], facts: RunFacts) -> Iterator[str]:
+def fill_violations(row: Row, columns: list[dict[str, Any]], facts: RunFacts) -> Iterator[str]:
     """Cells that are empty and must not be, or the other way round."""
     status = row["status"]
     valid = status == "valid"
@@ -157,7 +157,7 @@ class Samples:
 def check_cases(path: Path, rules: dict[str, Any], facts: RunFacts, report: Report) -> dict[str, tuple]:
     """Checks cases.csv. Returns (line, row or None unless valid and whole) by case_id."""
     found: dict[str, tuple[int, Row | None]] = {}
-    columns = under_newest_names(rules["files"]["cases.csv"]["columns"])
+    columns = rename_entries(rules["files"]["cases.csv"]["columns"])
     names = [c["name"] for c in columns]
     for line, cells, good in rows(path, rules, report):
         report.cases += 1
@@ -263,7 +263,7 @@ def main(arguments: list[str] | None = None) -> int:
     report, rules = Report(), schema()
     for folder in folders:
         check_folder(folder, rules, report)
-    report.rest()
+    report.report_rest()
     print(
         f"{len(folders)} folder{'s' * (len(folders) != 1)}, {report.counts()}: "
         f"{report.violations} violation{'s' * (report.violations != 1)}"

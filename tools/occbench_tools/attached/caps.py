@@ -6,11 +6,11 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools.attached.folder import Attached
-from occbench_tools.attached.text import ROOM, counted, short_name, signed
+from occbench_tools.attached.text import ROOM, count_text, short_name, signed_percent
 
 
-def by_kernel(folder: Attached) -> list[tuple[pd.Series, pd.DataFrame]]:
-    """Each kernel's row with its caps; most GPU time first. Nothing where no cap was tried."""
+def caps_by_kernel(folder: Attached) -> list[tuple[pd.Series, pd.DataFrame]]:
+    """Each kernel's row with its caps, most GPU time first; empty where no cap was tried."""
     if folder.caps is None:
         return []
     rows = dict(list(folder.caps.groupby("kernel_id")))
@@ -22,8 +22,8 @@ HEAD = ["kernel", "cap", "registers", "local memory", "blocks per SM", "launches
 
 
 def table(folder: Attached, most: int) -> dict[str, Any] | None:
-    """The page's section, of at most so many kernels; None where no cap was tried."""
-    tried = by_kernel(folder)
+    """The page's section on at most `most` kernels; None where no cap was tried."""
+    tried = caps_by_kernel(folder)
     if not tried:
         return None
     body = []
@@ -36,11 +36,11 @@ def table(folder: Attached, most: int) -> dict[str, Any] | None:
             body.append(
                 ["", f"{one['register_cap']:.0f}", f"{one['registers_per_thread']:.0f}",
                  f"{one['local_bytes']:.0f} B", f"{one['blocks_per_sm']:.0f}", f"{one['samples']:.0f}",
-                 changed(one) + (" (fastest)" if one["register_cap"] == fastest else "")]
+                 change_text(one) + (" (fastest)" if one["register_cap"] == fastest else "")]
             )  # fmt: skip
     lead = "Launches took turns between the kernel as it is and with caps; local memory is spills and arrays."
     if len(tried) > most:
-        lead += f" {counted(len(tried) - most, 'kernel')} more in registers.csv."
+        lead += f" {count_text(len(tried) - most, 'kernel')} more in registers.csv."
     if (same := folder.env.get("same_stdout")) is not None:
         lead += (
             " The program's stdout was the same with caps, byte for byte."
@@ -48,13 +48,13 @@ def table(folder: Attached, most: int) -> dict[str, Any] | None:
             else " The program's stdout DIFFERS with caps, and not between plain runs."
         )
     return dict(
-        id="caps", title="Caps on registers", lead=lead, experiment=None, first=folder.found["program"],
+        id="caps", title="Caps on registers", lead=lead, experiment=None, first=folder.findings["program"],
         before=[dict(kind="table", head=HEAD, body=body)],
     )  # fmt: skip
 
 
-def changed(one: pd.Series) -> str:
-    """'-58.3 % ±0.2': against the kernel as it is."""
+def change_text(one: pd.Series) -> str:
+    """'-58.3 % ±0.2': the change of the time against the kernel as it is."""
     if pd.isna(one["change"]):
         return "too few launches"
-    return f"{signed(one['change'])} ±{50 * (one['change_high'] - one['change_low']):.1f}"
+    return f"{signed_percent(one['change'])} ±{50 * (one['change_high'] - one['change_low']):.1f}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench validate, of a folder of `occbench attach`: each file by its schema, and each against the others.
+"""occbench validate, of a folder of `occbench attach`: each file by its schema, and against the others.
 
 Needs the standard library alone.
 """
@@ -11,16 +11,16 @@ from statistics import median
 from typing import Any
 
 from occbench_tools.attached.findings import violation
-from occbench_tools.schema import of_version, under_newest_names
+from occbench_tools.schema import of_version, rename_entries
 from occbench_tools.schema_checks import Report, Row, check_env, close, readable, rows
 from occbench_tools.untrusted_files import parse_json, plain_or_packed, read_untrusted
 
 CHANGES = ("l1_change", "gain")
-WITHOUT = ("unknown", "skipped", "left alone")  # verdicts that say why; the last is retired
-BY_COUNTERS = ("throughput limit", "latency", "no single limit")  # verdicts that say which
-AT_THRESHOLD = ", at the threshold of "  # of any verdict: another run may give the next one
-Kernels = dict[str, tuple[int, Row]]  # (line, row) of the whole ones, by kernel_id
-Arms = dict[tuple[str, ...], list[float]]  # times that count, by what tells arms apart
+WITHOUT = ("unknown", "skipped", "left alone")  # verdicts with a reason in `why`; the last is retired
+BY_COUNTERS = ("throughput limit", "latency", "no single limit")  # verdicts with the limit in `why`
+AT_THRESHOLD = ", at the threshold of "  # in `why` of any verdict near its threshold
+Kernels = dict[str, tuple[int, Row]]  # (line, row) of whole rows, by kernel_id
+Arms = dict[tuple[str, ...], list[float]]  # times that count, by arm
 
 
 def arm_of(row: Row) -> tuple[str, ...]:
@@ -29,7 +29,7 @@ def arm_of(row: Row) -> tuple[str, ...]:
 
 
 def check(folder: Path, rules: dict[str, Any], report: Report) -> None:
-    """Checks the files, as far as they can be read; two tables are there after their options alone."""
+    """Checks the files, as far as they can be read; registers.csv and counters.csv are optional."""
     kernels: Kernels | None = None
     with readable(path := folder / "env.json", report):
         rules = of_version(rules, check_env(path, rules, report).version)
@@ -52,7 +52,7 @@ def check(folder: Path, rules: dict[str, Any], report: Report) -> None:
 
 
 def check_findings(path: Path, rules: dict[str, Any], report: Report) -> None:
-    """What the program wrote of the verdicts."""
+    """Checks findings.json by its schema."""
     try:
         wrong = violation(parse_json(read_untrusted(path).decode("utf-8")), rules)
     except UnicodeDecodeError:
@@ -63,20 +63,20 @@ def check_findings(path: Path, rules: dict[str, Any], report: Report) -> None:
         report.violation(path, 1, wrong)
 
 
-def of_file(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[int, Row, bool]]:
-    """(line, row, no cell is wrong by itself) of rows that have all cells."""
-    names = [c["name"] for c in under_newest_names(rules["files"][path.name.removesuffix(".gz")]["columns"])]
+def whole_rows(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[int, Row, bool]]:
+    """(line, row, whether each cell is valid by itself) of rows that have all cells."""
+    names = [c["name"] for c in rename_entries(rules["files"][path.name.removesuffix(".gz")]["columns"])]
     for line, cells, good in rows(path, rules, report):
         if len(cells) == len(names):
             yield line, dict(zip(names, cells, strict=True)), good
 
 
-def of_kernels(
+def rows_of_kernels(
     path: Path, rules: dict[str, Any], kernels: Kernels | None, report: Report
 ) -> Iterator[tuple[int, Row, bool]]:
-    """of_file(); a kernel_id that is not in kernels.csv is reported once."""
+    """whole_rows(); a kernel_id that is not in kernels.csv is reported once."""
     seen: set[str] = set()
-    for line, row, good in of_file(path, rules, report):
+    for line, row, good in whole_rows(path, rules, report):
         kernel_id = row["kernel_id"]
         if kernels and kernel_id not in kernels and kernel_id not in seen:
             report.violation(path, line, f"kernel_id: {kernel_id} is not in kernels.csv")
@@ -87,7 +87,7 @@ def of_kernels(
 def check_kernels(path: Path, rules: dict[str, Any], report: Report) -> Kernels:
     found: Kernels = {}
     total = 0.0
-    for line, row, good in of_file(path, rules, report):
+    for line, row, good in whole_rows(path, rules, report):
         report.kernels += 1
         if row["kernel_id"] in found:
             first = found[row["kernel_id"]][0]
@@ -107,7 +107,7 @@ def check_kernels(path: Path, rules: dict[str, Any], report: Report) -> Kernels:
 
 
 def kernel_violations(row: Row) -> Iterator[str]:
-    """What holds between the cells of one kernel; each cell is already right by itself."""
+    """Violations between the cells of one kernel, whose cells are valid by themselves."""
     launches, captured = int(row["launches"]), int(row["captured"])
     for name, most in (("captured", launches), ("timed", launches), ("overlapped", int(row["timed"]))):
         if int(row[name]) > most:
@@ -121,8 +121,10 @@ def kernel_violations(row: Row) -> Iterator[str]:
             yield f"{name}: {row[name]} is outside its interval [{cells[0]}, {cells[2]}]"
         elif any(cells) and not all(cells):
             yield f"{name}: only a part of it and its interval is empty"
-    is_said = bool(row["verdict"]) and any(each in row["why"] for each in (AT_THRESHOLD, "but counters have"))
-    if (row["verdict"] in (*WITHOUT, *BY_COUNTERS)) != bool(row["why"]) and not is_said:
+    has_added_reason = bool(row["verdict"]) and any(
+        each in row["why"] for each in (AT_THRESHOLD, "but counters have")
+    )
+    if (row["verdict"] in (*WITHOUT, *BY_COUNTERS)) != bool(row["why"]) and not has_added_reason:
         yield f"why: {row['why'] or 'empty'}, and the verdict is {row['verdict'] or 'empty'}"
     if bool(row["next_step"]) != bool(row["next_blocks_per_sm"]):
         yield "next_step: only one of it and next_blocks_per_sm is empty"
@@ -132,7 +134,7 @@ def check_launches(path: Path, rules: dict[str, Any], kernels: Kernels | None, r
     """Returns the times that arms.csv sums up."""
     times: Arms = defaultdict(list)
     timed: dict[str, int] = defaultdict(int)
-    for _, row, good in of_kernels(path, rules, kernels, report):
+    for _, row, good in rows_of_kernels(path, rules, kernels, report):
         report.launches += 1
         timed[row["kernel_id"]] += 1
         if good and (row["drawn"], row["overlapped"]) == ("1", "0"):
@@ -147,7 +149,7 @@ def check_launches(path: Path, rules: dict[str, Any], kernels: Kernels | None, r
 def check_arms(
     path: Path, rules: dict[str, Any], kernels: Kernels | None, times: Arms | None, report: Report
 ) -> None:
-    for line, row, good in of_kernels(path, rules, kernels, report):
+    for line, row, good in rows_of_kernels(path, rules, kernels, report):
         cells = [row[name] for name in ("time_ci95_low_s", "time_median_s", "time_ci95_high_s")]
         if not good:
             continue
@@ -167,7 +169,7 @@ def check_arms(
 
 def check_counters(path: Path, rules: dict[str, Any], kernels: Kernels | None, report: Report) -> None:
     seen: set[str] = set()
-    for line, row, _ in of_kernels(path, rules, kernels, report):
+    for line, row, _ in rows_of_kernels(path, rules, kernels, report):
         if row["kernel_id"] in seen:
             report.violation(path, line, f"kernel_id: {row['kernel_id']} is there already")
         seen.add(row["kernel_id"])
@@ -175,7 +177,7 @@ def check_counters(path: Path, rules: dict[str, Any], kernels: Kernels | None, r
 
 def check_registers(path: Path, rules: dict[str, Any], kernels: Kernels | None, report: Report) -> None:
     caps: set[tuple[str, str]] = set()
-    for line, row, good in of_kernels(path, rules, kernels, report):
+    for line, row, good in rows_of_kernels(path, rules, kernels, report):
         if (key := (row["kernel_id"], row["register_cap"])) in caps:
             report.violation(path, line, f"register_cap: kernel {key[0]} has {key[1]} already")
         caps.add(key)

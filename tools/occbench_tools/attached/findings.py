@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `occbench attach` found in a program, as the program itself words it (benchmarks/commands/attach).
+"""The findings of `occbench attach`, as the program words them (benchmarks/commands/attach).
 
-Read from the folder's findings.json where that is of its tables and this schema; else the program is asked.
+Read from the folder's findings.json if that belongs to its tables and this schema; else from the program.
 """
 
 import zlib
@@ -21,15 +21,15 @@ def read_findings(folder: Path, rules: dict[str, Any]) -> dict[str, Any]:
     document = None
     if (path := folder / "findings.json").exists():
         document = parse_json(read_untrusted(path).decode("utf-8"))
-    if not is_of(document, folder):
+    if not is_current(document, folder):
         document = ask(folder)
     if wrong := violation(document, rules):
         raise ValueError(f"findings.json: {wrong}")
     return document
 
 
-def is_of(document: object, folder: Path) -> bool:
-    """Whether it is of this schema, and of the tables in the folder."""
+def is_current(document: object, folder: Path) -> bool:
+    """Whether it has this schema and belongs to the tables in the folder."""
     if not isinstance(document, dict) or document.get("schema_version") != NEWEST:
         return False
     here = {
@@ -41,7 +41,7 @@ def is_of(document: object, folder: Path) -> bool:
 
 
 def violation(document: object, rules: dict[str, Any]) -> str | None:
-    """The first thing that is not as the schema has it."""
+    """The first violation of the schema; None without any."""
     if not isinstance(document, dict):
         return "not an object"
     wrong = next(field_violations(document, rules["files"]["findings.json"]["fields"]), None)
@@ -51,13 +51,13 @@ def violation(document: object, rules: dict[str, Any]) -> str | None:
 def headings(document: dict[str, Any], folder: Path) -> dict[str, list[str]]:
     """Sentences by heading; the one on fewer warps ends with the command that shows it."""
     return {
-        each["title"]: [with_command(words, document, folder) for words in each["sentences"]]
+        each["title"]: [add_command(words, document, folder) for words in each["sentences"]]
         for each in document["headings"]
     }
 
 
-def with_command(words: str, document: dict[str, Any], folder: Path) -> str:
-    """A sentence, which tells how to apply what was found if it is that one."""
+def add_command(words: str, document: dict[str, Any], folder: Path) -> str:
+    """The sentence; with the command that applies the findings if it is the one on that."""
     if not words or words != document["apply"]:
         return words
     return f"{words} `occbench attach --apply best --from {folder}`"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One folder of `occbench attach` as data frames, typed by results/schema.json, or one line why not."""
+"""One folder of `occbench attach` as data frames, typed by results/schema.json; errors are one line."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,8 +18,8 @@ SHAPE = ["grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"]
 
 @dataclass
 class Attached:
-    """kernels: most GPU time first; part_sms: SMs of those that may not run on all. caps: registers.csv; None
-    where none were tried. launches: None where they were not asked for. warnings: lines for people.
+    """kernels: most GPU time first; part_sms: SMs of kernels that may not run on all. caps: registers.csv;
+    None without caps. launches: None unless requested. warnings: lines for readers.
     """
 
     path: Path
@@ -36,19 +36,19 @@ class Attached:
 
     @property
     def gpus(self) -> str:
-        """Their names."""
+        """The GPUs' names."""
         names = [str(gpu.get("name") or "a GPU without a name") for gpu in self.env["gpus"]]
         return ", ".join(dict.fromkeys(names)) or "no GPU"
 
     @property
     def why_empty(self) -> str:
-        """A line, of a folder without a kernel."""
+        """A line why the folder has no kernel."""
         noted = self.env["complaints"]
         return f"{self.path}: " + (f"no kernel was noted: {noted[0]}" if noted else "no kernel was launched")
 
     @cached_property
-    def found(self) -> dict[str, Any]:
-        """What the program says: findings.json of attach in results/schema.json. Raises as read_findings."""
+    def findings(self) -> dict[str, Any]:
+        """findings.json, as results/schema.json has attach's. Raises as read_findings."""
         found = read_findings(self.path, rules())
         if len(found["verdicts"]) != len(self.kernels):
             raise ValueError("findings.json: not a verdict for each row of kernels.csv")
@@ -56,12 +56,12 @@ class Attached:
 
     @cached_property
     def verdicts(self) -> dict[int, dict[str, Any]]:
-        """What the program says of each kernel, by kernel_id."""
-        return dict(zip(self.kernels["kernel_id"], self.found["verdicts"], strict=True))
+        """The findings' verdict on each kernel, by kernel_id."""
+        return dict(zip(self.kernels["kernel_id"], self.findings["verdicts"], strict=True))
 
 
 def rules() -> dict[str, Any]:
-    """What results/schema.json says of these folders, as its readers take it."""
+    """results/schema.json with attach's files in place of a run's."""
     whole = schema()
     return whole | dict(files=whole["attach"])
 
@@ -69,8 +69,8 @@ def rules() -> dict[str, Any]:
 def read_attached(path: Path, launches: bool = False) -> Attached:
     """Reads env.json, kernels.csv, arms.csv, registers.csv where there is one, and launches.csv if asked.
 
-    OSError where a file cannot be read; ValueError, a line that names file and place, where it breaks a
-    promise of the schema. It may have no kernel.
+    OSError where a file cannot be read; ValueError, a line that names file and place, where it violates the
+    schema. It may have no kernel.
     """
     warnings: list[str] = []
     env = read_env(path / "env.json")
@@ -80,7 +80,7 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
         return read_csv(path / name, rules(), warnings, strict=True, empty=True, version=version)
 
     kernels, arms = read("kernels.csv"), read("arms.csv")
-    told = read("launches.csv") if launches else None
+    launch_rows = read("launches.csv") if launches else None
     caps = None
     if (path / "registers.csv").exists():
         caps = read("registers.csv")
@@ -89,7 +89,7 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
     refuse("kernels.csv", kernels, "kernel_id", kernels["kernel_id"].duplicated(), "stands there twice")
     twice = arms.duplicated([c for c in ("kernel_id", "arm", "blocks_per_sm", "sm_count") if c in arms])
     refuse("arms.csv", arms, "kernel_id", twice, "has this arm twice")
-    for name, rows in (("arms.csv", arms), ("launches.csv", told), ("registers.csv", caps)):
+    for name, rows in (("arms.csv", arms), ("launches.csv", launch_rows), ("registers.csv", caps)):
         if rows is not None:
             refuse(name, rows, "kernel_id", ~rows["kernel_id"].isin(kernels["kernel_id"]), "is no kernel's")
     whole = {gpu.get("uuid"): gpu.get("sm_count") for gpu in env["gpus"]}
@@ -97,11 +97,11 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
     kernels["part_sms"] = sms.where((sms > 0) & (sms < pd.to_numeric(kernels["gpu_uuid"].map(whole))))
     kernels["kernel"] = kernels["kernel"].fillna(kernels["symbol"]).fillna("(no name)")
     kernels[["verdict", "why", "next_step"]] = kernels[["verdict", "why", "next_step"]].fillna("")
-    return Attached(path, env, kernels, told, caps, warnings)
+    return Attached(path, env, kernels, launch_rows, caps, warnings)
 
 
 def read_env(path: Path) -> dict[str, Any]:
-    """env.json, with the lists that are shown. Raises OSError or ValueError."""
+    """env.json, checked to have the lists that are shown. Raises OSError or ValueError."""
     try:
         env = parse_json(read_untrusted(path).decode("utf-8"))
     except ValueError as error:

@@ -11,29 +11,29 @@ from typing import Any
 import pandas as pd
 
 from occbench_tools.attached import caps, registers
-from occbench_tools.attached.findings import with_command
+from occbench_tools.attached.findings import add_command
 from occbench_tools.attached.folder import Attached
 from occbench_tools.attached.text import (
     ROOM,
-    counted,
+    count_text,
     fewer_warps,
     grid,
-    in_graphs,
+    is_in_graph,
     name_of,
     occupancy,
     percent,
     shape,
     time_of,
 )
-from occbench_tools.report.payload import flat
+from occbench_tools.report.payload import flatten
 
-LARGEST = 10  # kernels that are pictured
+LARGEST = 10  # kernels of the picture
 MOST = 1000  # rows of the table
 HEAD = [
     "kernel", "GPU time", "verdict", "next step", "with fewer warps", "one launch", "launches", "occupancy",
     "limited by", "grid", "block",
 ]  # fmt: skip
-NARROW = 30  # signs of a name over a picture
+NARROW = 30  # characters of a name over a picture
 FOOT = (
     "Slowdowns are of the median launch, against launches with the L1 pinned and all warps; bars are 95 % "
     "intervals. The next step is extrapolated. Every number is of kernels.csv, arms.csv and env.json."
@@ -46,17 +46,23 @@ def title(folder: Attached) -> str:
 
 
 def document(folder: Attached, binaries: list[Path]) -> dict[str, Any]:
-    """For report.page.render. `binaries`: files that may hold the kernels' code."""
-    found = folder.found
+    """The document for report.page.render. `binaries`: files that may hold the kernels' code."""
+    findings = folder.findings
     lines = registers.section(folder, binaries)
-    sections = [caps.table(folder, MOST), largest(folder), lines, table(folder), alone(folder)]
-    lower = with_command(found["apply"], found, folder.path).replace("`", "")
-    lead = " ".join(filter(None, [found["program"], lower]))
+    sections = [
+        caps.table(folder, MOST),
+        picture_section(folder),
+        lines,
+        table(folder),
+        skipped_section(folder),
+    ]
+    lower = add_command(findings["apply"], findings, folder.path).replace("`", "")
+    lead = " ".join(filter(None, [findings["program"], lower]))
     env = folder.env | dict(gpus=[], processes=[str(each.get("command")) for each in folder.env["processes"]])
     run = dict(
         label=folder.gpus, model=False, date=str(env.get("created_utc", "")), toolkit="", driver="",
-        commit=str(env.get("git_commit") or ""), said=found["summary"],
-        notes=[*folder.warnings, *env["complaints"]], env=flat(env),
+        commit=str(env.get("git_commit") or ""), said=findings["summary"],
+        notes=[*folder.warnings, *env["complaints"]], env=flatten(env),
     )  # fmt: skip
     return dict(
         runs=[run], units={}, axes={}, docs={}, cliff_columns=[], experiments=[], side="Findings",
@@ -64,18 +70,18 @@ def document(folder: Attached, binaries: list[Path]) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def name(row: pd.Series, room: int = ROOM) -> dict[str, str]:
-    """The short name, and the whole one."""
+def kernel_name(row: pd.Series, room: int = ROOM) -> dict[str, str]:
+    """The short name and the whole one."""
     place = f" in {row['range']}" if isinstance(row["range"], str) else ""
     return dict(name=name_of(row, room), full=row["kernel"] + place)
 
 
-def largest(folder: Attached) -> dict[str, Any]:
-    """The picture: of kernels that have a time at fewer warps, where there are any."""
-    measured = folder.kernels[[bool(each["levels"]) for each in folder.found["verdicts"]]]
+def picture_section(folder: Attached) -> dict[str, Any]:
+    """The picture of the largest kernels, of those with a time at fewer warps where there are any."""
+    measured = folder.kernels[[bool(each["levels"]) for each in folder.findings["verdicts"]]]
     rows = (folder.kernels if measured.empty else measured).head(LARGEST)
     which = "kernels with the most GPU time" if measured.empty else "largest kernels that were measured"
-    of = []
+    panels = []
     for _, row in rows.iterrows():
         verdict = folder.verdicts[row["kernel_id"]]
         points = [
@@ -84,44 +90,45 @@ def largest(folder: Attached) -> dict[str, Any]:
         ]
         more = [f"{percent(row['gpu_time_share'])} of GPU time, grid {grid(row)}"]
         more += [verdict["advice"]] * bool(row["next_step"])
-        of.append(name(row, NARROW) | dict(verdict=verdict["sentence"], more=more, points=points))
-    held = percent(rows["gpu_time_share"].sum(), 0)
+        panels.append(kernel_name(row, NARROW) | dict(verdict=verdict["sentence"], more=more, points=points))
+    share = percent(rows["gpu_time_share"].sum(), 0)
     lead = (
         "How much longer a launch takes with fewer warps. Bars are 95 % intervals. Dotted: time in inverse "
         "proportion to the warps."
     )
     return dict(
         id="largest", title=f"The {which}", lead=lead, experiment=None,
-        before=[dict(kind="panels", of=of)], first=f"{counted(len(rows), 'kernel')} with {held} of GPU time.",
+        before=[dict(kind="panels", of=panels)],
+        first=f"{count_text(len(rows), 'kernel')} with {share} of GPU time.",
     )  # fmt: skip
 
 
 def table(folder: Attached) -> dict[str, Any]:
-    """All kernels, as many as a page holds."""
+    """The table of all kernels, as many as a page holds."""
     rows = folder.kernels.head(MOST)
     more = len(folder.kernels) - len(rows)
     lead = "By GPU time; a click on a column's head sorts by it."
     if more:
-        lead += f" {counted(more, 'kernel')} more in kernels.csv."
-    needing = folder.found["needing"]["kernels"]
-    if in_graphs(folder.kernels).any():
+        lead += f" {count_text(more, 'kernel')} more in kernels.csv."
+    needing = folder.findings["needing"]["kernels"]
+    if is_in_graph(folder.kernels).any():
         lead += " In the row of a kernel within a CUDA graph all changes are of the graph's time."
     return dict(
         id="kernels", title="All kernels", lead=lead, experiment=None,
-        first=f"{counted(needing, 'kernel')} of {len(folder.kernels):,} need occupancy.",
+        first=f"{count_text(needing, 'kernel')} of {len(folder.kernels):,} need occupancy.",
         before=[dict(kind="sortable", head=HEAD,
                      body=[cells(row, folder.verdicts[row["kernel_id"]]) for _, row in rows.iterrows()])],
     )  # fmt: skip
 
 
 def cells(row: pd.Series, verdict: dict[str, Any]) -> list[Any]:
-    """A kernel's: words, words with the number that sorts them, or a name."""
+    """A kernel's cells: text, text with the number to sort by, or a name."""
     levels = verdict["levels"]
     blocks = int(row["grid_x"]) * int(row["grid_y"]) * int(row["grid_z"])
     threads = int(row["block_x"]) * int(row["block_y"]) * int(row["block_z"])
     worst = levels[-1]["slowdown"] if levels else None
     return [
-        name(row),
+        kernel_name(row),
         [percent(row["gpu_time_share"]), float(row["gpu_time_share"])],
         verdict["sentence"],
         [verdict["advice"], None if pd.isna(row["gain"]) else float(row["gain"])],
@@ -135,17 +142,17 @@ def cells(row: pd.Series, verdict: dict[str, Any]) -> list[Any]:
     ]
 
 
-def alone(folder: Attached) -> dict[str, Any]:
-    """What was skipped, and why."""
-    rows = folder.found["skipped"]
+def skipped_section(folder: Attached) -> dict[str, Any]:
+    """The section on skipped kernels."""
+    rows = folder.findings["skipped"]
     body = [[row["why"], f"{row['kernels']:,}", percent(row["gpu_time_share"])] for row in rows]
-    held = percent(sum(row["gpu_time_share"] for row in rows))
+    share = percent(sum(row["gpu_time_share"] for row in rows))
     blocks = [dict(kind="table", head=["why", "kernels", "GPU time"], body=body)] if body else []
     if captured := int(folder.kernels["captured"].sum()):
-        text = f"{counted(captured, 'launch')} captured into CUDA graphs: counted, not timed one by one."
+        text = f"{count_text(captured, 'launch')} captured into CUDA graphs: counted, not timed one by one."
         blocks.append(dict(kind="text", text=text))
     return dict(
-        id="skipped", title="Skipped", experiment=None, first=f"{held} of GPU time.",
+        id="skipped", title="Skipped", experiment=None, first=f"{share} of GPU time.",
         lead="Nothing was changed in these kernels: they could hang, or have no fewer blocks to run with."
         if body
         else "Nothing was skipped.",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of a folder of `occbench attach`: the source lines that hold the registers of the kernels these limit, with
-what a step of registers gains, for the report's page.
+"""The report's section on register-limited kernels of `occbench attach`: the source lines that hold their
+registers, and the gain by a step of fewer registers.
 """
 
 from collections import defaultdict
@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from occbench_tools.attached.folder import Attached
-from occbench_tools.attached.text import counted, percent, short_name
+from occbench_tools.attached.text import count_text, percent, short_name
 from occbench_tools.inspect_lines.pressure import LineUse, Pressure
 from occbench_tools.inspect_lines.show import (
     changed_sources,
-    loops,
+    loops_text,
     place_of,
     source_lines,
     source_text,
@@ -23,7 +23,7 @@ from occbench_tools.inspect_price import Price, gain_lines, pressure_in, reason_
 from occbench_tools.sass import Skip
 
 LARGEST = 10  # kernels
-MOST_PLACES = 10  # that write registers, of a kernel
+MOST_PLACES = 10  # of a kernel, that write registers
 MOST_LINES = 300  # of source, of a kernel
 CONTEXT = 2  # lines of source beside those with code
 WIDEST = 200  # characters of a line of source
@@ -34,22 +34,22 @@ NO_FILE = (
 )
 
 
-def words(text: str) -> dict[str, Any]:
+def text_block(text: str) -> dict[str, Any]:
     return dict(kind="text", text=text)
 
 
-def worth(row: dict[str, Any]) -> tuple[float, float]:
-    """What a step of registers gains of the program, then the kernel's own share."""
+def step_gain(row: dict[str, Any]) -> tuple[float, float]:
+    """The program's gain by a step of registers, then the kernel's own share."""
     return (0 if why_not(row) else row["gain"] * row["gpu_time_share"], row["gpu_time_share"])
 
 
 def limited_kernels(folder: Attached) -> list[dict[str, Any]]:
-    """Rows of kernels.csv whose occupancy registers limit, those worth most first."""
+    """Rows of kernels.csv whose occupancy registers limit, the largest gain first."""
     rows = folder.kernels[folder.kernels["limiter"].fillna("").str.contains("registers")]
-    return sorted(rows.to_dict("records"), key=worth, reverse=True)
+    return sorted(rows.to_dict("records"), key=step_gain, reverse=True)
 
 
-def by_code(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def unique_code(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The first row of each kernel: launches of other shapes have the same code."""
     first: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
@@ -58,28 +58,30 @@ def by_code(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def section(folder: Attached, files: list[Path]) -> dict[str, Any] | None:
-    """For attached.page; None where registers limit no kernel. `files`: what may hold the kernels' code."""
+    """The section; None where registers limit no kernel. `files`: may hold the kernels' code."""
     rows = limited_kernels(folder)
     if not rows:
         return None
     share = percent(sum(row["gpu_time_share"] for row in rows))
-    rows = by_code(rows)
+    rows = unique_code(rows)
     blocks: list[dict[str, Any]] = []
     try:
         for row in rows[:LARGEST] if files else []:
             pressure = pressure_in(files, row, folder.env["gpus"])
             blocks += kernel_blocks(row, pressure)
             if isinstance(pressure, Pressure) and (changed := changed_sources(pressure.listing, files)):
-                blocks.append(words(f"Sources {changed}."))
-    except (Skip, OSError, ValueError) as missing:
-        blocks.append(words(f"Not shown: {missing}."))
+                blocks.append(text_block(f"Sources {changed}."))
+    except (Skip, OSError, ValueError) as error:
+        blocks.append(text_block(f"Not shown: {error}."))
     if not files:
-        blocks.append(words(NO_FILE))
+        blocks.append(text_block(NO_FILE))
     elif len(rows) > LARGEST:
         blocks.append(
-            words(f"{counted(len(rows) - LARGEST, 'kernel')} more: `occbench inspect FILE --lines KERNEL`.")
+            text_block(
+                f"{count_text(len(rows) - LARGEST, 'kernel')} more: `occbench inspect FILE --lines KERNEL`."
+            )
         )
-    first = f"Registers limit {counted(len(rows), 'kernel')} with {share} of GPU time."
+    first = f"Registers limit {count_text(len(rows), 'kernel')} with {share} of GPU time."
     return dict(
         id="registers", title="Registers by source line", experiment=None, first=first, before=blocks,
         lead=f"{first} What a step gains is extrapolated from the times with fewer warps.",
@@ -87,20 +89,23 @@ def section(folder: Attached, files: list[Path]) -> dict[str, Any] | None:
 
 
 def kernel_blocks(row: dict[str, Any], pressure: Pressure | str) -> list[dict[str, Any]]:
-    """`pressure`: or why it is not known."""
-    why = why_not(row)
-    price = f"A step is {reason_text(why)}" if why else " ".join(gain_lines(row))
+    """The page's blocks on one kernel. `pressure`: a text says why it is not known."""
+    reason = why_not(row)
+    price = f"A step is {reason_text(reason)}" if reason else " ".join(gain_lines(row))
     heading = dict(
         kind="heading", text=f"{short_name(row['kernel'])}, {percent(row['gpu_time_share'])} of GPU time"
     )
     if isinstance(pressure, str):
-        return [heading, words(f"{price}. Source lines are not known: {pressure}.")]
+        return [heading, text_block(f"{price}. Source lines are not known: {pressure}.")]
     one = Price(row, pressure)
     peak = pressure.listing.steps[pressure.peak]
-    at = f"{place_of(peak.chain)}, {loops(pressure.depths[pressure.peak])}"
-    blocks = [heading, words(f"{price}. {pressure.peak_registers} registers are live at the peak ({at}).")]
+    place = f"{place_of(peak.chain)}, {loops_text(pressure.depths[pressure.peak])}"
+    blocks = [
+        heading,
+        text_block(f"{price}. {pressure.peak_registers} registers are live at the peak ({place})."),
+    ]
     if not pressure.listing.has_lines:
-        return [*blocks, words("The code has no source lines: build it with nvcc's `-lineinfo`.")]
+        return [*blocks, text_block("The code has no source lines: build it with nvcc's `-lineinfo`.")]
     groups = [(group, ", unused in the loop") for group in one.waiting] + [
         (group, "") for group in one.others
     ]
@@ -117,7 +122,7 @@ def kernel_blocks(row: dict[str, Any], pressure: Pressure | str) -> list[dict[st
 
 
 def source(pressure: Pressure) -> dict[str, Any]:
-    """The source with what each line holds, in a fold; of long kernels the lines that hold most."""
+    """A fold of the source with the registers of each line; of long kernels the lines with most."""
     ranked = sorted(uses_by_line(pressure).items(), key=lambda item: item[1].rank, reverse=True)
     shown = [(line, use) for line, use in ranked if line][:MOST_LINES]
     by_file: dict[str, dict[int, LineUse]] = defaultdict(dict)
@@ -129,9 +134,9 @@ def source(pressure: Pressure) -> dict[str, Any]:
     left = sum(line is not None for line, _ in ranked) - len(shown)
     gone = [Path(file).name for file in by_file if not source_lines(file)]
     parts: list[dict[str, Any]] = [dict(kind="source", peak=pressure.peak_registers, files=files)]
-    parts += [words(f"Not here, and so without text: {', '.join(gone)}.")] * bool(gone)
-    parts += [words(f"{counted(left, 'line')} with fewer live registers are not shown.")] * bool(left)
-    return dict(kind="fold", title=f"Source: {counted(len(shown), 'line')} with code", parts=parts)
+    parts += [text_block(f"Not here, and so without text: {', '.join(gone)}.")] * bool(gone)
+    parts += [text_block(f"{count_text(left, 'line')} with fewer live registers are not shown.")] * bool(left)
+    return dict(kind="fold", title=f"Source: {count_text(len(shown), 'line')} with code", parts=parts)
 
 
 def source_rows(file: str, uses: dict[int, LineUse]) -> Iterable[list[Any]]:

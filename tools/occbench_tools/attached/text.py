@@ -3,7 +3,7 @@
 
 import pandas as pd
 
-ROOM = 44  # signs of a kernel's name in a table
+ROOM = 44  # characters of a kernel's name in a table
 IN_ROOM = 24  # and of an NVTX range behind it
 
 
@@ -12,7 +12,7 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
-def signed(change: float) -> str:
+def signed_percent(change: float) -> str:
     """'+17.6 %'"""
     return f"{100 * change:+.1f} %"
 
@@ -26,12 +26,12 @@ def time_of(seconds: float) -> str:
     return f"{1e3 * seconds:.2f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 
-def counted(number: int, thing: str) -> str:
+def count_text(number: int, thing: str) -> str:
     """'1 kernel', '1,024 kernels'"""
     return f"{number:,} {thing}{'' if number == 1 else 'es' if thing.endswith(('s', 'ch')) else 's'}"
 
 
-def without_arguments(name: str) -> str:
+def strip_arguments(name: str) -> str:
     """A demangled name up to the parenthesis that opens its last group, if it ends with one."""
     depth = 0
     for at in range(len(name) - 1 if name.endswith(")") else 0, 0, -1):
@@ -43,24 +43,24 @@ def without_arguments(name: str) -> str:
 
 def short_name(name: str, room: int = ROOM) -> str:
     """A name without return type, anonymous namespaces and arguments; its two ends where it is too long."""
-    name = without_arguments(name.removeprefix("void ").replace("(anonymous namespace)::", ""))
+    name = strip_arguments(name.removeprefix("void ").replace("(anonymous namespace)::", ""))
     end = room // 3
     return name if len(name) <= room else f"{name[: room - end - 3]}...{name[-end:]}"
 
 
 def name_of(row: pd.Series, room: int = ROOM) -> str:
-    """Of a row of kernels.csv: 'gelu', 'gelu after softmax' where its launches were told apart so, 'gelu in
-    forward' of an NVTX range.
+    """The name in a row of kernels.csv: 'gelu', 'gelu after softmax' where launches are split by the kernel
+    before, 'gelu in forward' for an NVTX range.
     """
     after = row["after"]
     if not isinstance(after, str) or not after:
-        return short_name(row["kernel"], room) + within(row)
+        return short_name(row["kernel"], room) + range_suffix(row)
     part = room * 5 // 8
-    return f"{short_name(row['kernel'], part)} after {short_name(after, part)}{within(row)}"
+    return f"{short_name(row['kernel'], part)} after {short_name(after, part)}{range_suffix(row)}"
 
 
-def within(row: pd.Series) -> str:
-    """' in forward', or nothing outside NVTX ranges."""
+def range_suffix(row: pd.Series) -> str:
+    """' in forward'; empty outside NVTX ranges."""
     return f" in {short_name(row['range'], IN_ROOM)}" if isinstance(row["range"], str) else ""
 
 
@@ -71,7 +71,7 @@ def shape(row: pd.Series, what: str) -> str:
 
 
 def grid(row: pd.Series) -> str:
-    """'64x32', or '64x32 on 16 SMs' of a kernel that may not run on all (`part_sms` of Attached.kernels)."""
+    """'64x32', or '64x32 on 16 SMs' for a kernel that may not run on all (`part_sms`)."""
     return shape(row, "grid") + ("" if pd.isna(row["part_sms"]) else f" on {row['part_sms']:.0f} SMs")
 
 
@@ -83,11 +83,12 @@ def occupancy(row: pd.Series) -> str:
 def fewer_warps(levels: list[dict[str, float]]) -> str:
     """'+17.6 % ±0.7 at 75 %', and a line for each other share of the natural warps: slowdowns."""
     return "\n".join(
-        f"{signed(one['slowdown'])} ±{50 * (one['high'] - one['low']):.1f} at {100 * one['warps']:.0f} %"
+        f"{signed_percent(one['slowdown'])} ±{50 * (one['high'] - one['low']):.1f} "
+        f"at {100 * one['warps']:.0f} %"
         for one in levels
     )
 
 
-def in_graphs(kernels: pd.DataFrame) -> pd.Series:
-    """Rows of kernels within CUDA graphs: their times are the graph's."""
+def is_in_graph(kernels: pd.DataFrame) -> pd.Series:
+    """Whether each kernel is within a CUDA graph, so that its times are the graph's."""
     return kernels["graph_id"].notna()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench caps -- nvcc ... kernel.cu: the same source at every cap on registers that changes occupancy.
 
-nvcc's own steps are run apart: to PTX once, then ptxas for each cap, which stands as .maxnreg in the PTX.
-(nvcc -maxrregcount would leave a kernel with __launch_bounds__ as it is.) Everything is made in a folder of
-its own that goes at the end; the command's -o file is never touched.
+nvcc's steps are run one by one: up to PTX once, then ptxas for each cap, which is .maxnreg in the PTX.
+(nvcc -maxrregcount does not change a kernel with __launch_bounds__.) All files go to a temporary folder;
+the command's -o file is never touched.
 
 With --roles the splits of registers between warp roles (setmaxnreg) are tried in place of caps.
 
@@ -37,9 +37,9 @@ from occbench_tools.caps.toolchain import (
     Children,
     Failed,
     Script,
-    all_ended,
     compiler_words,
     dryrun,
+    ending_children,
     run_steps,
 )
 from occbench_tools.command import Refused, entry, occbench, parser_of
@@ -48,7 +48,7 @@ from occbench_tools.lines import complain
 
 Builder = Callable[[list[Limit | None], frozenset[str]], list[Build]]
 ENDED = (signal.SIGTERM, signal.SIGHUP)
-BLOCK = 256  # where neither the source nor the call says one
+BLOCK = 256  # the default where neither the source nor the call has one
 
 
 def size(text: str) -> int:
@@ -59,7 +59,7 @@ def size(text: str) -> int:
     return int(found[1]) * (1024 if found[2] else 1)
 
 
-def from_one(text: str) -> int:
+def positive(text: str) -> int:
     value = size(text)
     if value < 1:
         raise argparse.ArgumentTypeError("is less than 1")
@@ -82,19 +82,19 @@ def regular_expression(text: str) -> re.Pattern[str]:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = parser_of(
+    command = parser_of(
         "caps",
         "Effect of register caps on a kernel: compiles a file at each cap that changes occupancy.",
         "occbench caps --block-size 256 -- nvcc -O3 -arch=sm_90 -c kernel.cu\n"
         "  occbench caps --run ./app 4096 -- nvcc -O3 -arch=sm_90 kernel.cu -o app",
     )
-    made.usage = "%(prog)s [OPTION]... [--run PROGRAM [WORD]...] -- nvcc [WORD]..."
+    command.usage = "%(prog)s [OPTION]... [--run PROGRAM [WORD]...] -- nvcc [WORD]..."
 
     def add(option: str, metavar: str, help: str, **kind: Any) -> None:  # noqa: ANN401
-        made.add_argument(option, metavar=metavar, help=help, **kind)
+        command.add_argument(option, metavar=metavar, help=help, **kind)
 
-    own = f"default: what the source is compiled for, else {BLOCK}"
-    add("--block-size", "N", f"threads per block ({own})", type=from_one)
+    block_default = f"default: what the source is compiled for, else {BLOCK}"
+    add("--block-size", "N", f"threads per block ({block_default})", type=positive)
     add("--dynamic-smem", "BYTES", "of each block, at the launch", type=size, default=0)
     add("--device", "NAME", "as calc takes it; `list` lists the names (default: the architecture's)")
     add("--kernel", "TEXT", "cap only kernels with this in their name", default="")
@@ -103,18 +103,18 @@ def parser() -> argparse.ArgumentParser:
     splits = "splits of registers between warp roles (setmaxnreg), as 24/240; without any: all that fit"
     add("--roles", "SPLIT,...", splits, nargs="?", const="")
     smem = "also spill to shared memory (enable_smem_spilling, CUDA 13.0), where registers are spilled"
-    made.add_argument("--smem-spilling", action="store_true", help=smem)
-    add("--rounds", "N", "of timing (15)", type=from_one, default=15)
+    command.add_argument("--smem-spilling", action="store_true", help=smem)
+    add("--rounds", "N", "of timing (15)", type=positive, default=15)
     by_value = "take the last match in the program's output as its time, not the clock"
     add("--value", "REGEX", by_value, type=regular_expression)
     add("--timeout", "TIME", "of one run of the program (10m)", type=seconds, default=600)
-    add("--jobs", "N", "compilers at a time", type=from_one, default=os.cpu_count() or 1)
-    made.add_argument(
+    add("--jobs", "N", "compilers at a time", type=positive, default=os.cpu_count() or 1)
+    command.add_argument(
         "--format", choices=["table", "csv", "json"], default="table", help="table, csv or json"
     )
     program = "the program that nvcc makes and its arguments; last before the --"
     add("--run", "WORD", program, nargs=argparse.REMAINDER, default=[])
-    return made
+    return command
 
 
 def numbers(text: str | None, what: str, most: int, least: int = 1) -> list[int]:
@@ -127,12 +127,12 @@ def numbers(text: str | None, what: str, most: int, least: int = 1) -> list[int]
     return found
 
 
-def ended(number: int, _: FrameType | None) -> NoReturn:
+def exit_by_signal(number: int, _: FrameType | None) -> NoReturn:
     sys.exit(128 + number)
 
 
 class Work:
-    """The source's kernels, and all that is to be built."""
+    """The source's kernels, and the builds to make."""
 
     def __init__(self, options: argparse.Namespace, script: Script, program: Path | None) -> None:
         archs = sorted({step.arch for step in script.ptxas}, key=lambda arch: (len(arch), arch))
@@ -145,39 +145,39 @@ class Work:
         self.blocks = {
             name: options.block_size or block or BLOCK
             for name, block in found.items()
-            if options.kernel in show.demangled(name)
+            if options.kernel in show.demangle_name(name)
         }
         if not found:
             raise Refused(2, "the file holds no kernel")
         if not self.blocks:
-            names = ", ".join(sorted(show.demangled(name) for name in found)[:5])
+            names = ", ".join(sorted(show.demangle_name(name) for name in found)[:5])
             raise Refused(2, f"no kernel's name holds '{options.kernel}'; it has {names}")
         self.names = frozenset(self.blocks)
         self.program = program
         self.options = options
 
     def steps(self, own: Build, script: Script, build: Builder) -> list[Limit]:
-        """What to build besides the source: splits; or without a cap, then every step of any kernel."""
-        asked = self.options
-        if asked.roles is not None:
+        """The limits to build besides the source: splits, or --caps or every kernel's steps, and --bounds."""
+        options = self.options
+        if options.roles is not None:
             return self.splits(own, script, build)
-        if asked.caps:
-            limits = [Limit(cap) for cap in sorted(set(numbers(asked.caps, "--caps", 255)), reverse=True)]
+        if options.caps:
+            limits = [Limit(cap) for cap in sorted(set(numbers(options.caps, "--caps", 255)), reverse=True)]
         else:
             steps = {255}
             for name, use in own.uses.items():
                 if name in self.names:
                     steps |= set(caps(self.program, self.device, self.footprint(name, use.static_smem_bytes)))
             limits = [Limit(cap) for cap in sorted(steps, reverse=True)]
-        for block in numbers(asked.bounds, "--bounds", 1024):
+        for block in numbers(options.bounds, "--bounds", 1024):
             smem = max(
                 (use.static_smem_bytes for name, use in own.uses.items() if name in self.names), default=0
             )
-            limits += bounds(self.program, self.device, Footprint(block, 0, smem, asked.dynamic_smem))
+            limits += bounds(self.program, self.device, Footprint(block, 0, smem, options.dynamic_smem))
         return limits
 
     def splits(self, own: Build, script: Script, build: Builder) -> list[Limit]:
-        """Of the one kernel that moves registers between its warps; the others are left out from here on."""
+        """The limits of the one kernel that moves registers between warps; drops the other kernels."""
         kernel = roles.kernel_with_roles(own, self.names)
         self.names, self.blocks = frozenset([kernel]), {kernel: self.blocks[kernel]}
         self.read_pools([own])
@@ -186,7 +186,7 @@ class Work:
         return [requests.limit(split) for split in roles.chosen_splits(requests, launch, self.options.roles)]
 
     def read_pools(self, builds: list[Build]) -> None:
-        """Who asks for how many registers in each build, of the one kernel."""
+        """Reads the warp roles' register requests of the one kernel in each build."""
         ((kernel, block_size),) = self.blocks.items()
         with ThreadPoolExecutor(self.options.jobs) as pool:
             found = pool.map(lambda each: roles.pool_of_build(each, kernel, self.arch, block_size), builds)
@@ -194,7 +194,7 @@ class Work:
                 each.pool = its_pool
 
     def build_everything(self, own: Build, script: Script, build: Builder) -> list[Build]:
-        """The source as it is, first, and under each limit."""
+        """Builds the source as it is, first, and under each limit."""
         builds = [own, *build(self.steps(own, script, build), self.names)]
         if self.options.smem_spilling:
             builds = self.with_smem_spills(builds, build)
@@ -205,16 +205,16 @@ class Work:
         return builds
 
     def with_smem_spills(self, builds: list[Build], build: Builder) -> list[Build]:
-        """Behind each build that spills registers, the same with spills to shared memory."""
+        """Adds, behind each build that spills registers, one with spills to shared memory."""
         spilling = [
             n for n, each in enumerate(builds)
             if any(use.spill_bytes for name, use in each.uses.items() if name in self.names)
         ]  # fmt: skip
         limits = [(builds[n].limit or Limit())._replace(spills_to_smem=True) for n in spilling]
-        made = dict(zip(spilling, build(limits, self.names), strict=True))
-        if not made:
+        twins = dict(zip(spilling, build(limits, self.names), strict=True))
+        if not twins:
             complain("occbench caps", "--smem-spilling: nothing spills registers")
-        return [twin for n, each in enumerate(builds) for twin in (each, made.get(n)) if twin]
+        return [twin for n, each in enumerate(builds) for twin in (each, twins.get(n)) if twin]
 
     def footprint(
         self, name: str, static_smem_bytes: int, registers: int = 0, barriers: int = 1
@@ -222,8 +222,8 @@ class Work:
         return Footprint(self.blocks[name], registers, static_smem_bytes, self.options.dynamic_smem, barriers)
 
 
-def unequal(builds: list[Build]) -> list[Build]:
-    """Those that were made; of equal machine code the first, which knows the others' limits."""
+def distinct_builds(builds: list[Build]) -> list[Build]:
+    """The successful builds; of equal machine code the first, which lists the others' limits in `alike`."""
     found: dict[tuple[str, ...], Build] = {}
     for build in builds:
         if build.why_not or build.waits:
@@ -256,8 +256,8 @@ def run(options: argparse.Namespace, words: list[str], children: Children) -> in
         except Failed as failed:
             raise Refused(failed.code, f"{compiler[0]}: {failed}") from None
         work = Work(options, script, program)
-        together = dict(arch=work.arch, whole=bool(call), jobs=options.jobs, children=children)
-        build = partial(build_all, script, **together)
+        settings = dict(arch=work.arch, whole=bool(call), jobs=options.jobs, children=children)
+        build = partial(build_all, script, **settings)
         (own,) = build([None], work.names)
         if own.why_not:
             raise Refused(1, f"{compiler[0]}: {own.why_not}")
@@ -266,7 +266,9 @@ def run(options: argparse.Namespace, words: list[str], children: Children) -> in
         if call:
             if own.waits:
                 raise Refused(1, f"the source as it is {'; '.join(own.waits.values())}: it is not run")
-            times = time_all(unequal(builds), call, options.rounds, options.value, children, options.timeout)
+            times = time_all(
+                distinct_builds(builds), call, options.rounds, options.value, children, options.timeout
+            )
             if times[0].why_not:
                 raise Refused(times[0].code, f"{options.run[0]}, the source as it is: {times[0].why_not}")
         show.show(
@@ -287,9 +289,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if cut + 1 >= len(words):
         raise Refused(2, "the compiler's call is missing: occbench caps -- nvcc -O3 -arch=sm_90 kernel.cu -c")
-    before = {number: signal.signal(number, ended) for number in ENDED}
+    before = {number: signal.signal(number, exit_by_signal) for number in ENDED}
     try:
-        with all_ended(Children()) as children:
+        with ending_children(Children()) as children:
             return run(options, words[cut + 1 :], children)
     except OSError as error:
         if isinstance(error, BrokenPipeError):

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from occbench_tools.caps.ptx import Limit, limited
+from occbench_tools.caps.ptx import Limit, apply_limit
 from occbench_tools.caps.toolchain import OUT, Children, Failed, Ptxas, Script, run_steps
 from occbench_tools.cubin import sections_of, virtual_resources_of
 from occbench_tools.inspect_lines.roles import Pool
@@ -29,7 +29,7 @@ SET_MAX_REGISTERS = 0x9C8  # opcode of USETMAXREG, which setmaxnreg becomes
 
 @dataclass
 class Use:
-    """What ptxas says of one kernel, and the bytes of its machine code."""
+    """ptxas's numbers on one kernel, and the bytes of its machine code."""
 
     registers: int = 0
     stack_bytes: int = 0
@@ -38,8 +38,8 @@ class Use:
     barriers: int = 1
     code_bytes: int = 0
     requests: tuple[int, ...] = ()  # registers that setmaxnreg asks for
-    virtual_resources: int = 0  # of an SM's, taken by a block: noted with tcgen05.alloc
-    code: str = ""  # a hash of it and of all else here
+    virtual_resources: int = 0  # of an SM's, per block: noted with tcgen05.alloc
+    code: str = ""  # a hash of the code and of all other fields
 
 
 @dataclass
@@ -54,18 +54,18 @@ class Build:
     waits: dict[str, str] = field(default_factory=dict)  # kernels whose requests are never met, and why
     why_not: str = ""
     remark: str = ""  # a warning of ptxas
-    alike: list[Limit] = field(default_factory=list)  # of other builds with its machine code
+    alike: list[Limit] = field(default_factory=list)  # limits of other builds with the same machine code
 
     def code(self) -> list[str]:
-        """Equal where the machine code of all kernels is."""
+        """The kernels' hashes; equal lists mean equal machine code."""
         return [use.code for _, use in sorted(self.uses.items())]
 
 
-def uses_of(said: str) -> dict[str, Use]:
-    """What `ptxas -v` said, by kernel."""
+def uses_of(output: str) -> dict[str, Use]:
+    """The numbers in the output of `ptxas -v`, by kernel."""
     found: dict[str, Use] = {}
     kernel, own = "", False
-    for line in said.splitlines():
+    for line in output.splitlines():
         if entry := ENTRY.search(line):
             kernel, own = entry[1], True
             found[kernel] = Use()
@@ -82,10 +82,10 @@ def uses_of(said: str) -> dict[str, Use]:
     return found
 
 
-def add_linked(uses: dict[str, Use], said: str, arch: str) -> None:
-    """What `nvlink -v` said of them: device linking sets registers and shared memory."""
+def add_linked(uses: dict[str, Use], output: str, arch: str) -> None:
+    """Adds the numbers of `nvlink -v`: device linking sets registers and shared memory."""
     kernel = ""
-    for line in said.splitlines():
+    for line in output.splitlines():
         if named := LINKED.search(line):
             kernel = named[1]
         elif (used := LINKED_USE.search(line)) and kernel in uses:
@@ -104,7 +104,7 @@ def requests_of(code: bytes) -> tuple[int, ...]:
 
 
 def pool_needed(own: Use, block_size: int) -> int:
-    """Registers per thread below which fewer warpgroups get what they ask for than of the source as it is."""
+    """Registers per thread at the launch that meet as many requests as those of the source as it is."""
     groups, unit = block_size // 128, 8
     if not own.requests or not groups:
         return 0
@@ -121,15 +121,16 @@ def waits_of(build: Build, own: Build, block_sizes: dict[str, int]) -> dict[str,
     for kernel, use in build.uses.items():
         if kernel not in block_sizes:
             continue
-        asked = own.uses[kernel]
-        needed = pool_needed(asked, block_sizes[kernel])
-        if build.pool and build.pool.asked > build.pool.allocated:
-            asks = f"asks for {build.pool.asked} registers"
+        requested = own.uses[kernel]
+        needed = pool_needed(requested, block_sizes[kernel])
+        if build.pool and build.pool.total_request > build.pool.allocated:
+            asks = f"asks for {build.pool.total_request} registers"
             found[kernel] = f"{asks}, and the launch has {build.pool.allocated}: a warpgroup waits forever"
         elif not build.pool and use.registers < needed:
             found[kernel] = (
-                f"moves registers between its warps (setmaxnreg {asked.requests[0]} to "
-                f"{asked.requests[-1]}): with fewer than {needed} at the launch, its requests are never met"
+                f"moves registers between its warps (setmaxnreg {requested.requests[0]} to "
+                f"{requested.requests[-1]}): with fewer than {needed} at the launch, its requests "
+                "are never met"
             )
     return found
 
@@ -137,22 +138,22 @@ def waits_of(build: Build, own: Build, block_sizes: dict[str, int]) -> dict[str,
 def ptxas(
     step: Ptxas, limit: Limit | None, names: frozenset[str], env: dict[str, str], children: Children
 ) -> str:
-    """Runs it with -v, under the limit. Returns what it said; raises Failed."""
+    """Runs ptxas with -v, under the limit. Returns its output; raises Failed."""
     command = step.command + " -v"
     if limit:
-        edited = limited(step.ptx.read_text(encoding="utf-8", errors="replace"), limit, names)
-        step.ptx.unlink()  # a link to everybody's
+        edited = apply_limit(step.ptx.read_text(encoding="utf-8", errors="replace"), limit, names)
+        step.ptx.unlink()  # a link to a file that all builds share
         step.ptx.write_text(edited, encoding="utf-8")
         if limit.registers or limit.block_size:
             command = re.sub(r"\s--?maxrregcount[= ]\s*\d+", "", command)
-    said = run_steps([command], env, children)
-    if limit and limit.spills_to_smem and (unsupported := UNSUPPORTED.search(said)):
+    output = run_steps([command], env, children)
+    if limit and limit.spills_to_smem and (unsupported := UNSUPPORTED.search(output)):
         raise Failed(1, unsupported[1])
-    return said
+    return output
 
 
 def is_link(step: str | Ptxas) -> bool:
-    """Whether it is the device linker's."""
+    """Whether the step runs the device linker."""
     return isinstance(step, str) and Path(shlex.split(step)[0]).name == "nvlink"
 
 
@@ -172,24 +173,24 @@ def build(
         links = [n for n, step in enumerate(own.back) if is_link(step)]
         for step in own.back if whole or not links else own.back[: links[-1] + 1]:
             if isinstance(step, Ptxas):
-                said = ptxas(step, limit, names, own.env, children)
+                output = ptxas(step, limit, names, own.env, children)
                 if step.arch != arch:
                     continue
                 done.cubin = step.cubin
                 sections = sections_of(step.cubin.read_bytes())
-                for name, use in uses_of(said).items():
+                for name, use in uses_of(output).items():
                     code = sections.get(f".text.{name}", b"")
                     use.code_bytes = len(code)
                     use.requests = requests_of(code)
                     use.virtual_resources = virtual_resources_of(sections.get(f".nv.info.{name}", b""))
                     use.code = hashlib.sha256(code).hexdigest()
                     done.uses[name] = use
-                if warned := re.search(r"ptxas \w+\s*: (For entry .*|.*setmaxnreg.*)", said):
+                if warned := re.search(r"ptxas \w+\s*: (For entry .*|.*setmaxnreg.*)", output):
                     done.remark = warned[1]
             elif is_link(step):
-                said = run_steps([step + " -v"], own.env, children)
+                output = run_steps([step + " -v"], own.env, children)
                 if re.search(rf"arch[= ]{arch}\b", step):
-                    add_linked(done.uses, said, arch)
+                    add_linked(done.uses, output, arch)
             elif whole or links:
                 run_steps([step], own.env, children)
         for use in done.uses.values():  # with setmaxnreg, equal code is launched with other registers
@@ -198,7 +199,7 @@ def build(
         if not links and any(" --compile-only " in step.command for step in own.ptxas):
             done.remark = done.remark or "not linked: at least these registers; give caps the whole link"
     except (Failed, OSError) as error:
-        done.uses.clear()  # counted before the step that failed
+        done.uses.clear()  # may be filled before the step that failed
         done.why_not = str(error)
     return done
 
@@ -212,15 +213,15 @@ def build_all(
     jobs: int,
     children: Children,
 ) -> list[Build]:
-    """All of them, `jobs` at a time, in the order of the limits."""
+    """A build for each limit, in their order, `jobs` at a time."""
     places = [Path(tempfile.mkdtemp(dir=script.folder.parent)) / "build" for _ in limits]
     with ThreadPoolExecutor(jobs) as pool:
-        begun = [
+        futures = [
             pool.submit(build, script, place, limit, names, arch, whole, children)
             for place, limit in zip(places, limits, strict=True)
         ]
         try:
-            return [each.result() for each in begun]
+            return [each.result() for each in futures]
         except BaseException:
-            children.end()  # or the pool would wait for them
+            children.end()  # else the pool would wait for them
             raise

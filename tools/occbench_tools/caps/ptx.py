@@ -17,8 +17,8 @@ BLOCK_LINE = re.compile(r"^[ \t]*\.maxntid[\d, \t]+$\n?", re.MULTILINE)
 
 class Limit(NamedTuple):
     """A cap on registers; or, with `block_size`, bounds: blocks of so many threads, `blocks` per SM; or, with
-    `requests`, what setmaxnreg asks for in the source and what it shall, by warp role. `spills_to_smem`: to
-    shared memory first."""
+    `requests`, setmaxnreg's register counts in the source and the new ones, by warp role. `spills_to_smem`:
+    to shared memory first."""
 
     registers: int = 0
     block_size: int = 0
@@ -36,7 +36,7 @@ class Limit(NamedTuple):
 
 
 def kernels(text: str) -> dict[str, int | None]:
-    """The kernels, and for how many threads per block each is compiled; None where it says nothing."""
+    """The kernels, and the threads per block that each is compiled for; None where it says nothing."""
     found = {}
     for entry in ENTRY.finditer(text):
         block = BLOCK.search(entry[3])
@@ -54,8 +54,8 @@ def requests(text: str, kernel: str) -> dict[int, set[str]]:
     return found
 
 
-def limited(text: str, limit: Limit, names: frozenset[str]) -> str:
-    """The module with these kernels limited so, in place of what limits them now."""
+def apply_limit(text: str, limit: Limit, names: frozenset[str]) -> str:
+    """The module with this limit on these kernels, in place of their present ones."""
     new_requests = dict(limit.requests)
 
     def edit_head(entry: re.Match[str]) -> str:

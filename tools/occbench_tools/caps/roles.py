@@ -20,7 +20,7 @@ MOST_SPLITS = 24  # that are built if none is named
 
 
 def pool_of_build(build: Build, kernel: str, arch: str, block_size: int) -> Pool | None:
-    """Who asks for how many registers in it. Raises Refused."""
+    """The warp roles of a build's kernel and their register requests. Raises Refused."""
     if not build.cubin or kernel not in build.uses:
         return None
     try:
@@ -41,14 +41,14 @@ def pool_of_build(build: Build, kernel: str, arch: str, block_size: int) -> Pool
 
 @dataclass(frozen=True)
 class Requests:
-    """What the source's roles ask for, role by role, and within which bounds each may be changed."""
+    """The register requests of the source's roles, and the bounds within which each may change."""
 
     counts: tuple[int, ...]
     warpgroups: tuple[int, ...]  # of each role
-    actions: dict[int, set[str]]  # 'inc', 'dec' or both; a role that is not among them keeps the launch's
+    actions: dict[int, set[str]]  # 'inc', 'dec' or both; other roles keep the launch's registers
 
     def bounds(self, launch: int) -> list[range]:
-        """By role. Where the launch gives a warp `launch` registers, .dec takes no more and .inc no fewer."""
+        """The bounds by role: .dec cannot exceed the launch's `launch` registers, .inc not go below them."""
         found = []
         for count in self.counts:
             actions = self.actions.get(count)
@@ -58,7 +58,7 @@ class Requests:
         return found
 
     def why_not(self, split: tuple[int, ...], launch: int) -> str:
-        """Why it is not legal; empty where it is."""
+        """Why a split is not legal; empty where it is."""
         if len(split) != len(self.counts):
             return f"the kernel has {len(self.counts)} warp roles: {'/'.join(map(str, self.counts))}"
         if any(new not in bound for new, bound in zip(split, self.bounds(launch), strict=True)):
@@ -68,18 +68,24 @@ class Requests:
             )
         if len(set(zip(self.counts, split, strict=True))) != len(set(self.counts)):
             return "roles that ask for as many registers in the source do so in each split"
-        asked = self.asked(split)
+        requested = self.total_request(split)
         allocated = launch * sum(self.warpgroups)
-        return f"it asks for {asked} registers, and the launch has {allocated}" if asked > allocated else ""
+        return (
+            f"it asks for {requested} registers, and the launch has {allocated}"
+            if requested > allocated
+            else ""
+        )
 
-    def asked(self, split: tuple[int, ...]) -> int:
+    def total_request(self, split: tuple[int, ...]) -> int:
         return sum(n * groups for n, groups in zip(split, self.warpgroups, strict=True))
 
     def splits(self, launch: int) -> Iterator[tuple[int, ...]]:
-        """The legal ones in which no role could have more without another having fewer."""
+        """The legal splits in which no role could have more unless another had fewer."""
         kinds = list(dict.fromkeys(self.counts))
         bounds = dict(zip(self.counts, self.bounds(launch), strict=True))
-        groups = {kind: self.asked(tuple(int(count == kind) for count in self.counts)) for kind in kinds}
+        groups = {
+            kind: self.total_request(tuple(int(count == kind) for count in self.counts)) for kind in kinds
+        }
         *others, last = sorted(kinds, key=lambda kind: len(bounds[kind]))
         allocated = launch * sum(self.warpgroups)
         for chosen in product(*(bounds[kind] for kind in others)):
@@ -92,13 +98,13 @@ class Requests:
                 yield tuple(new[count] for count in self.counts)
 
     def nearest(self, launch: int) -> tuple[list[tuple[int, ...]], int]:
-        """At most MOST_SPLITS of them, those that change least; and how many there are."""
+        """At most MOST_SPLITS of splits(), those that change least; and the number of all."""
 
-        def moved(split: tuple[int, ...]) -> int:
+        def registers_moved(split: tuple[int, ...]) -> int:
             changes = (abs(new - old) for new, old in zip(split, self.counts, strict=True))
-            return self.asked(tuple(changes))
+            return self.total_request(tuple(changes))
 
-        found = sorted(self.splits(launch), key=moved)
+        found = sorted(self.splits(launch), key=registers_moved)
         return sorted(found[:MOST_SPLITS]), len(found)
 
     def limit(self, split: tuple[int, ...]) -> Limit:
@@ -106,18 +112,18 @@ class Requests:
 
 
 def kernel_with_roles(own: Build, names: frozenset[str]) -> str:
-    """The one kernel whose setmaxnreg ptxas kept. Raises Refused."""
+    """The one kernel with setmaxnreg in its code. Raises Refused."""
     found = [name for name, use in own.uses.items() if name in names and use.requests]
     if not found:
-        said = f": {own.remark}" if own.remark else ""
-        raise Refused(2, f"no kernel moves registers between its warps (setmaxnreg){said}")
+        remark = f": {own.remark}" if own.remark else ""
+        raise Refused(2, f"no kernel moves registers between its warps (setmaxnreg){remark}")
     if len(found) > 1:
         raise Refused(2, f"--roles takes one kernel, and {len(found)} move registers; --kernel names one")
     return found[0]
 
 
 def read_requests(script: Script, own: Build, kernel: str) -> Requests:
-    """Of the source as it is, whose pool has been read. Raises Refused."""
+    """The requests of the source as it is, whose pool has been read. Raises Refused."""
     if own.pool is None:
         raise Refused(2, "its blocks are not of whole warpgroups (128 threads): who asks cannot be read")
     if not own.pool.is_read:
@@ -134,7 +140,7 @@ def read_requests(script: Script, own: Build, kernel: str) -> Requests:
 
 
 def launch_registers(requests: Requests, own: Build, kernel: str, build: Callable[[Limit], Build]) -> int:
-    """Per thread. ptxas gives no more than the largest request, so one build asks for the most there is."""
+    """Registers per thread at the launch. ptxas gives at most the largest request: a build asks for MOST."""
     at_launch, largest = own.pool.own, max(requests.counts)
     if at_launch < largest or "inc" not in requests.actions.get(largest, ()):
         return at_launch
@@ -144,7 +150,7 @@ def launch_registers(requests: Requests, own: Build, kernel: str, build: Callabl
 
 
 def chosen_splits(requests: Requests, launch: int, named: str) -> list[tuple[int, ...]]:
-    """Those that `named` has, as '24/240,40/232', else the legal ones. Raises Refused."""
+    """The splits in `named`, as '24/240,40/232', else the legal ones. Raises Refused."""
     if not named:
         splits, count = requests.nearest(launch)
         if count > len(splits):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the builds use, kernel by kernel, and what each step costs."""
+"""The tables of caps: the resources of each build, kernel by kernel, and the cost of each step."""
 
 import csv
 import json
@@ -19,15 +19,15 @@ from occbench_tools.caps.timing import Change, Times, change, output_of, percent
 from occbench_tools.escape import printable
 from occbench_tools.inspect_lines.roles import Pool
 from occbench_tools.programs import demangle
-from occbench_tools.screen import elided
+from occbench_tools.screen import elide
 
 Footprints = Callable[..., Footprint]
 NAME = 72
 
 
 @lru_cache
-def demangled(name: str) -> str:
-    """As c++filt has it, where there is one."""
+def demangle_name(name: str) -> str:
+    """The name as c++filt prints it, where there is one."""
     found = demangle([name]) if name.startswith("_Z") else None
     return found[0] if found else name
 
@@ -36,26 +36,26 @@ def words_of(build: Build) -> str:
     return build.limit.words() if build.limit else "as it is"
 
 
-def by_role(values: Iterable[Any]) -> str:
+def join_roles(values: Iterable[Any]) -> str:
     return "/".join(map(str, values))
 
 
 def spilled_by_role(pool: Pool) -> str:
-    """'0/96'; '0/96, shared 16' where code that no role runs alone spills as well."""
+    """'0/96'; '0/96, shared 16' where code that several roles run spills as well."""
     shared = f", shared {pool.shared_spilled_bytes}" if pool.shared_spilled_bytes else ""
-    return by_role(role.spilled_bytes for role in pool.roles) + shared
+    return join_roles(role.spilled_bytes for role in pool.roles) + shared
 
 
-def smem_cost(use: Use, residency: Residency, plain: tuple[Use, Residency]) -> str:
-    """Of spilling to shared memory: '19,456 B of shared memory, 3 blocks per SM in place of 8'."""
-    taken = f"{use.static_smem_bytes - plain[0].static_smem_bytes:,} B of shared memory"
+def smem_cost_text(use: Use, residency: Residency, plain: tuple[Use, Residency]) -> str:
+    """The cost of spilling to shared memory: '19,456 B of shared memory, 3 blocks per SM in place of 8'."""
+    smem = f"{use.static_smem_bytes - plain[0].static_smem_bytes:,} B of shared memory"
     if residency.blocks == plain[1].blocks:
-        return taken
-    return f"{taken}, {residency.blocks} blocks per SM in place of {plain[1].blocks}"
+        return smem
+    return f"{smem}, {residency.blocks} blocks per SM in place of {plain[1].blocks}"
 
 
-def cost(use: Use, residency: Residency, own: Use, base: Residency) -> str:
-    """Against the source as it is: '+12.5 points, 24 B more spilled'."""
+def cost_text(use: Use, residency: Residency, own: Use, base: Residency) -> str:
+    """The change against the source as it is: '+12.5 points, 24 B more spilled'."""
     points = 100 * (residency.occupancy - base.occupancy)
     parts = [f"{points:+.1f} points" if points else "same occupancy"]
     spilled = use.spill_bytes - own.spill_bytes
@@ -68,7 +68,7 @@ def cost(use: Use, residency: Residency, own: Use, base: Residency) -> str:
 
 
 def time_cells(timed: Times, base: Times, compared: int) -> dict[str, Any]:
-    """Its time and output, against those of the source as it is."""
+    """The cells on a build's time and output, against those of the source as it is."""
     found: dict[str, Any] = {
         "time_median": float(np.median(timed.values)) if timed.values else None,
         "samples": len(timed.values),
@@ -94,26 +94,26 @@ def rows_of(
     builds: list[Build],
     times: list[Times],
 ) -> Iterable[dict[str, Any]]:
-    """One kernel, a row per build; of equal code, the times of the one that was timed."""
-    there = [build for build in builds if kernel in build.uses or build.why_not]
-    asked = [
+    """One kernel's rows, one per build; builds of equal code share the times of the timed one."""
+    present = [build for build in builds if kernel in build.uses or build.why_not]
+    footprints = [
         footprint(kernel, use.static_smem_bytes, use.registers, use.barriers)._replace(
             **({"block_size": build.limit.block_size} if build.limit and build.limit.block_size else {})
         )
-        for build in there
+        for build in present
         if (use := build.uses.get(kernel))
     ]
-    found = iter(residencies(program, device, asked))
+    found = iter(residencies(program, device, footprints))
     own, base = None, None
     plain: dict[Limit, tuple[Use, Residency]] = {}  # without spills to shared memory
     compared = sum(1 for each in times[1:] if not each.why_not)
-    for build in there:
-        row: dict[str, Any] = {"kernel": demangled(kernel), "build": words_of(build)}
+    for build in present:
+        row: dict[str, Any] = {"kernel": demangle_name(kernel), "build": words_of(build)}
         use = build.uses.get(kernel)
         if use is None:
             yield row | {"status": build.why_not}
             continue
-        residency = next(found).within(use.virtual_resources)
+        residency = next(found).limit_blocks(use.virtual_resources)
         if own is None or base is None:
             own, base = use, residency
         limit = build.limit or Limit()
@@ -123,17 +123,19 @@ def rows_of(
             "stack_bytes": use.stack_bytes, "code_bytes": use.code_bytes,
             "static_smem_bytes": use.static_smem_bytes,
             "blocks_per_sm": residency.blocks, "occupancy": residency.occupancy,
-            "against_as_it_is": "" if build.limit is None else cost(use, residency, own, base),
+            "against_as_it_is": "" if build.limit is None else cost_text(use, residency, own, base),
             "status": build.why_not or build.remark or residency.status, "code": use.code,
         }  # fmt: skip
         if limit.spills_to_smem:
-            taken = smem_cost(use, residency, plain[limit._replace(spills_to_smem=False)])
-            row["against_as_it_is"] = f"{taken}; {row['against_as_it_is']}"
+            smem = smem_cost_text(use, residency, plain[limit._replace(spills_to_smem=False)])
+            row["against_as_it_is"] = f"{smem}; {row['against_as_it_is']}"
         if kernel in build.waits:
             row |= {"against_as_it_is": "would wait forever", "status": build.waits[kernel]}
         if build.pool:
             row |= {
-                "live_by_role": by_role("" if role.live is None else role.live for role in build.pool.roles),
+                "live_by_role": join_roles(
+                    "" if role.live is None else role.live for role in build.pool.roles
+                ),
                 "spilled_by_role": spilled_by_role(build.pool),
             }
         alike = (each for each in times if each.build.code() == build.code() and not build.why_not)
@@ -162,8 +164,8 @@ def cells(row: dict[str, Any], timed: bool) -> list[str]:
     return [*found, row["against_as_it_is"]]
 
 
-def folded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Limits in a row that make the same code are one: 'cap 255 to 80', 'bounds 128, 2 to 6'."""
+def merge_equal_builds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows, with neighbours of the same code merged: 'cap 255 to 80', 'bounds 128, 2 to 6'."""
     found: list[dict[str, Any]] = []
     for row in rows:
         before = found[-1] if found else {}
@@ -180,7 +182,7 @@ def folded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def paragraph(head: list[str], line: list[str], room: int) -> list[str]:
     """A build's cells, each behind its header, in lines that fit."""
     found = [f"  {head[0]} {line[0]}"]
-    is_whole = len(line) == len(head)  # else the rest says why it failed
+    is_whole = len(line) == len(head)  # else the rest says why the build failed
     named = [f"{name} {cell}" for name, cell in zip(head[1:], line[1:], strict=False) if cell]
     for words in named if is_whole else line[1:]:
         if len(found) > 1 and len(found[-1]) + 3 + len(words) <= room:
@@ -196,7 +198,7 @@ def table(rows: list[dict[str, Any]], timed: bool, room: int | None = None) -> l
     head += [words for name, words in BY_ROLE.items() if any(name in row for row in rows)]
     head += ["time", "against as it is"] if timed else []
     head.append("what it costs and gains")
-    lines = [cells(row, timed) for row in folded(rows)]
+    lines = [cells(row, timed) for row in merge_equal_builds(rows)]
     whole = [line for line in lines if len(line) == len(head)]
     widths = [max(len(line[n]) for line in [head, *whole]) for n in range(len(head))]
     shown = []
@@ -237,12 +239,16 @@ def show(
             )
         return
     if form == "json":
-        said = verdict(times[0], times[1:]) if times else None
+        verdict_text = verdict(times[0], times[1:]) if times else None
         rows = [{name: row.get(name) for name in COLUMNS} for rows in found.values() for row in rows]
-        print(json.dumps({"device": device, "architecture": arch, "verdict": said, "builds": rows}, indent=2))
+        print(
+            json.dumps(
+                {"device": device, "architecture": arch, "verdict": verdict_text, "builds": rows}, indent=2
+            )
+        )
         return
     for kernel, rows in found.items():
-        print(printable(elided(demangled(kernel), NAME)))
+        print(printable(elide(demangle_name(kernel), NAME)))
         print(f"  {arch} on {device}, blocks of {blocks[kernel]:,}\n")
         print("\n".join(map(printable, table(rows, bool(times), terminal_columns()))))
         notes = sorted({row["status"] for row in rows if "occupancy" in row and row["status"] != "ok"})

@@ -36,8 +36,8 @@ class Residency(NamedTuple):
     occupancy: float
     status: str
 
-    def within(self, virtual_resources: int) -> "Residency":
-        """Of blocks that take so many of the SM's virtual resources, as tensor memory does."""
+    def limit_blocks(self, virtual_resources: int) -> "Residency":
+        """The residency of blocks that take so many of the SM's virtual resources (tensor memory)."""
         most = VIRTUAL_RESOURCES // virtual_resources if virtual_resources else self.blocks
         if most >= self.blocks:
             return self
@@ -55,13 +55,13 @@ def device_of(arch: str) -> str:
 
 
 def residencies(program: Path | None, device: str, footprints: list[Footprint]) -> list[Residency]:
-    """By the package occbench where it is there and knows the device, else by calc. Raises Refused."""
+    """By the package occbench where it is installed and knows the device, else by calc. Raises Refused."""
     try:
         return by_package(device, footprints)
     except ImportError:
         if not program:
             raise Refused(5, NO_OCCBENCH) from None
-    except ValueError as error:  # a device of this machine, say
+    except ValueError as error:  # such as a device of this machine
         if not program:
             raise Refused(2, str(error)) from None
     return by_program(program, device, footprints)
@@ -106,7 +106,7 @@ def device_list(program: Path | None) -> str:
 
 
 def caps(program: Path | None, device: str, footprint: Footprint) -> list[int]:
-    """The most registers at each number of resident blocks, most first, from 255 on."""
+    """The most registers at each number of resident blocks, in decreasing order from 255."""
     counts = range(MOST, LEAST - 1, -1)
     found = residencies(program, device, [footprint._replace(registers=count) for count in counts])
     steps, blocks = [], 0
@@ -118,7 +118,7 @@ def caps(program: Path | None, device: str, footprint: Footprint) -> list[int]:
 
 
 def bounds(program: Path | None, device: str, footprint: Footprint) -> list[Limit]:
-    """__launch_bounds__ of this block size, for each number of resident blocks that registers tell apart."""
+    """__launch_bounds__ of this block size, for each number of resident blocks that registers allow."""
     found = residencies(
         program, device, [footprint._replace(registers=count) for count in caps(program, device, footprint)]
     )

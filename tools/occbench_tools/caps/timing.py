@@ -21,13 +21,13 @@ CONFIDENCE = 0.95
 
 @dataclass
 class Times:
-    """Of one build, a number per round."""
+    """The times of one build, a number per round."""
 
     build: Build
     values: list[float] = field(default_factory=list)
-    outputs: set[str] = field(default_factory=set)  # hashes of what it printed, without the time
+    outputs: set[str] = field(default_factory=set)  # hashes of its output, without the time
     why_not: str = ""
-    code: int = 0  # with which it ended badly
+    code: int = 0  # its exit code where it failed
 
 
 def interval(values: np.ndarray, confidence: float) -> tuple[float, float, float]:
@@ -45,7 +45,7 @@ def run_once(
 ) -> float | None:
     """Seconds of the whole program, or the number that the pattern finds; None where it failed."""
     own = [word.replace("{}", str(times.build.program)) for word in words]
-    begun = time.perf_counter()
+    start = time.perf_counter()
     try:
         ran = children.run(own, dict(os.environ), limit_s=limit_s)
     except subprocess.TimeoutExpired:
@@ -55,7 +55,7 @@ def run_once(
         times.why_not = f"{own[0]}: cannot be run: {error.strerror}"
         times.code = 127 if isinstance(error, FileNotFoundError) else 126
         return None
-    spent = time.perf_counter() - begun
+    elapsed = time.perf_counter() - start
     if ran.returncode:
         last = [line for line in ran.stdout.splitlines() if line.strip()][-1:] or ["no word"]
         code = ran.returncode if ran.returncode > 0 else 128 - ran.returncode
@@ -64,7 +64,7 @@ def run_once(
     printed = pattern.sub("", ran.stdout) if pattern else ran.stdout
     times.outputs.add(hashlib.sha256(printed.encode(errors="replace")).hexdigest())
     if pattern is None:
-        return spent
+        return elapsed
     found = pattern.findall(ran.stdout)
     try:
         return float(found[-1])
@@ -82,7 +82,7 @@ def time_all(
     limit_s: float,
     seed: int = 1,
 ) -> list[Times]:
-    """Each build once in each round, after one run that does not count. What fails once is not run again."""
+    """Runs each build once per round, after one run that does not count. A failed build is not run again."""
     dice = random.Random(seed)
     found = [Times(build) for build in builds]
     for number in range(rounds + 1):
@@ -96,7 +96,7 @@ def time_all(
 
 
 def output_of(times: Times, base: Times) -> str:
-    """Against that of the source as it is: 'same', 'differs', 'varies' where its own does; '' if none."""
+    """The output against that of the source as it is: 'same', 'differs', 'varies' if that varies, or ''."""
     if len(base.outputs) > 1:
         return "varies"
     if not times.outputs or not base.outputs:
@@ -105,10 +105,10 @@ def output_of(times: Times, base: Times) -> str:
 
 
 def program_words(words: list[str], output: str | None) -> list[str]:
-    """The call with {} where the program that nvcc makes stands; empty where it is not among the words."""
-    made = Path(output or "a.out").resolve()
-    marked = ["{}" if Path(word).resolve() == made else word for word in words]
-    return marked if any("{}" in word for word in marked) else []
+    """The call with {} for the program that nvcc makes; empty where the words lack it."""
+    program = Path(output or "a.out").resolve()
+    with_braces = ["{}" if Path(word).resolve() == program else word for word in words]
+    return with_braces if any("{}" in word for word in with_braces) else []
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def change(times: Times, base: Times, comparisons: int) -> Change:
 
 
 def verdict(base: Times, others: list[Times]) -> str:
-    """Which is best, or that none differs, in one or two sentences."""
+    """One or two sentences: the fastest build, or that none differs."""
     timed = [each for each in others if each.values and not each.why_not]
     if not base.values or not timed:
         return "Nothing could be compared."
@@ -148,8 +148,8 @@ def verdict(base: Times, others: list[Times]) -> str:
         return "None differs in time from the source as it is."
     best, times = faster[0]
     alike = [name(each) for _, each in faster[1:] if not change(times, each, len(timed)).faster]
-    said = f"Fastest is {name(times)}: {percent(best)} against the source as it is."
-    return said + (f" No different from it: {', '.join(alike)}." if alike else "")
+    sentence = f"Fastest is {name(times)}: {percent(best)} against the source as it is."
+    return sentence + (f" No different from it: {', '.join(alike)}." if alike else "")
 
 
 def name(times: Times) -> str:

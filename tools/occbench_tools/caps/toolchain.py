@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nvcc's own steps (--dryrun), run apart: what leads to PTX once, what follows once for each build."""
+"""nvcc's own steps (--dryrun), run one by one: those up to PTX once, the later ones once for each build."""
 
 import os
 import re
@@ -16,28 +16,28 @@ from pathlib import Path
 from occbench_tools.command import Refused
 
 NOT_RUNNABLE, NOT_FOUND, OWN_FAILURE = 126, 127, 125
-# They would write beside the user's files, and say nothing of machine code.
+# Options that would write beside the user's files; they do not affect machine code.
 DEPENDENCIES = {"-M": 0, "-MD": 0, "-MMD": 0, "-MP": 0, "-MF": 1, "-MT": 1, "--dependency-output": 1}
 OUTPUT = re.compile(r"(-o|--output-file)(=?)(.*)")
 OUT = "occbench-caps-output"
 
 
 class Failed(Exception):
-    """A step that ended badly: its exit code, and the line of what it said that tells most."""
+    """A failed step: its exit code, and the most telling line of its output."""
 
-    def __init__(self, code: int, said: str) -> None:
-        lines = [line.strip() for line in said.splitlines() if line.strip()]
-        telling = [
+    def __init__(self, code: int, output: str) -> None:
+        lines = [line.strip() for line in output.splitlines() if line.strip()]
+        errors = [
             line
             for line in lines
             if re.search(r"\b(error|fatal|undefined|multiple definition)\b", line, re.IGNORECASE)
         ]
-        super().__init__((telling or lines or [f"exit code {code}, and no word"])[0])
+        super().__init__((errors or lines or [f"exit code {code}, and no word"])[0])
         self.code = code
 
 
 class Children:
-    """Programs that run at the moment, in sessions of their own; all of them can be ended at once."""
+    """Running programs, in sessions of their own; all of them can be ended at once."""
 
     def __init__(self) -> None:
         self.running: set[subprocess.Popen[str]] = set()
@@ -47,7 +47,7 @@ class Children:
     def run(
         self, words: list[str], env: dict[str, str], cwd: Path | None = None, limit_s: float | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Both streams as one. Raises OSError where it cannot be started, subprocess.TimeoutExpired."""
+        """Runs a program, both streams as one. Raises OSError, and subprocess.TimeoutExpired."""
         with self.lock:
             if self.over:
                 raise Failed(130, "interrupted")
@@ -69,7 +69,7 @@ class Children:
                 self.running.discard(child)
 
     def end(self) -> None:
-        """Ends those that run, and lets none begin."""
+        """Ends all running programs, and lets none start."""
         with self.lock:
             self.over = True
             for child in self.running:
@@ -94,7 +94,7 @@ class Ptxas:
 
 @dataclass
 class Script:
-    """What nvcc would do. Its paths lie in `folder`, which another may take the place of."""
+    """nvcc's steps. Their paths are in `folder`; in_folder() moves them to another."""
 
     folder: Path
     env: dict[str, str]
@@ -109,15 +109,15 @@ class Script:
         """The same steps on copies of the files (links, where the file system has them)."""
         shutil.copytree(self.folder, folder, copy_function=link_or_copy)
 
-        def moved(step: str | Ptxas) -> str | Ptxas:
+        def move_step(step: str | Ptxas) -> str | Ptxas:
             if isinstance(step, str):
                 return step.replace(str(self.folder), str(folder))
             return replace(
-                step, command=str(moved(step.command)), ptx=Path(str(moved(str(step.ptx)))),
-                cubin=Path(str(moved(str(step.cubin)))),
+                step, command=str(move_step(step.command)), ptx=Path(str(move_step(str(step.ptx)))),
+                cubin=Path(str(move_step(str(step.cubin)))),
             )  # fmt: skip
 
-        return Script(folder, self.env, self.front, [moved(step) for step in self.back])
+        return Script(folder, self.env, self.front, [move_step(step) for step in self.back])
 
 
 def link_or_copy(source: str, target: str) -> None:
@@ -128,11 +128,11 @@ def link_or_copy(source: str, target: str) -> None:
 
 
 def compiler_words(words: list[str]) -> tuple[list[str], str | None]:
-    """nvcc's words without a launcher before it, without -o and what writes dependencies; and -o's file."""
+    """nvcc's command without a launcher before it, -o and dependency options; and the file of -o."""
     at = next((n for n, word in enumerate(words) if Path(word).name.startswith("nvcc")), None)
     if at is None:
         raise Refused(2, f"'{words[0]}' is no nvcc; write: occbench caps -- nvcc -O3 kernel.cu -c")
-    kept, output, rest = [words[at]], None, iter(words[at + 1 :])
+    compiler, output, rest = [words[at]], None, iter(words[at + 1 :])
     for word in rest:
         if word in DEPENDENCIES:
             for _ in range(DEPENDENCIES[word]):
@@ -140,8 +140,8 @@ def compiler_words(words: list[str]) -> tuple[list[str], str | None]:
         elif (found := OUTPUT.fullmatch(word)) and (found[2] or not found[3] or found[1] == "-o"):
             output = found[3] or next(rest, None)
         else:
-            kept.append(word)
-    return kept, output
+            compiler.append(word)
+    return compiler, output
 
 
 def dryrun(words: list[str], folder: Path, children: Children) -> Script:
@@ -161,7 +161,7 @@ def dryrun(words: list[str], folder: Path, children: Children) -> Script:
     for line in lines:
         if assigned := re.match(r"([A-Za-z_]\w*)=(.*)", line):
             script.env[assigned[1]] = assigned[2].strip()
-        elif not line.startswith("rm "):  # of what was there before
+        elif not line.startswith("rm "):  # of earlier files
             add_step(script, line)
     if not script.ptxas:
         raise Refused(2, "nvcc would not call ptxas: leave away -ptx, -E and -dlto, and name a real -arch")
@@ -183,19 +183,19 @@ def add_step(script: Script, line: str) -> None:
 
 
 def run_steps(steps: list[str], env: dict[str, str], children: Children) -> str:
-    """Each by a shell, as nvcc does. Returns what they said. Raises Failed."""
-    said = ""
+    """Runs each step by a shell, as nvcc does. Returns their output. Raises Failed."""
+    output = ""
     for step in steps:
         ran = children.run(["/bin/sh", "-c", step], env)
-        said += ran.stdout
+        output += ran.stdout
         if ran.returncode:
             raise Failed(ran.returncode, ran.stdout)
-    return said
+    return output
 
 
 @contextmanager
-def all_ended(children: Children) -> Iterator[Children]:
-    """Whatever ends the block ends the programs that run in it."""
+def ending_children(children: Children) -> Iterator[Children]:
+    """Ends the children however the block ends."""
     try:
         yield children
     finally:

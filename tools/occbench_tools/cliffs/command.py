@@ -17,13 +17,13 @@ from rich.text import Text
 
 from occbench_tools import escape
 from occbench_tools.cliffs import digest
-from occbench_tools.cliffs.find import APART, WORDS, table_of
+from occbench_tools.cliffs.find import EXTRA, WORDS, table_of
 from occbench_tools.command import Refused, add_folder, entry, folders_of, parser_of, reading
 from occbench_tools.escape import printable
 from occbench_tools.explain.program import document_of
 from occbench_tools.folder import Folder, check_rows, read_folder
 from occbench_tools.lines import complain, write_whole
-from occbench_tools.screen import columns, painted
+from occbench_tools.screen import columns, paint
 
 COLOURS = {"confirmed": "bold", "unpredicted": "bold magenta", "unclear": "yellow", "absent": "dim"}
 
@@ -31,7 +31,7 @@ COLOURS = {"confirmed": "bold", "unpredicted": "bold magenta", "unclear": "yello
 def read(folder: Path) -> Folder:
     """The folder, with samples where there are any.
 
-    Raises OSError, and ValueError for what no run writes; says on stderr what was left out.
+    Raises OSError, and ValueError for rows that no run writes; complains on stderr of rows left out.
     """
     has_samples = any(os.path.lexists(folder / name) for name in ("samples.csv", "samples.csv.gz"))
     run = read_folder(folder, samples=has_samples, strict=False)
@@ -42,13 +42,13 @@ def read(folder: Path) -> Folder:
 
 
 def csv(cliffs: pd.DataFrame) -> str:
-    """escape.csv()'s; `predicted` is 1 or 0, an empty cell does not apply."""
-    written = cliffs.drop(columns=APART).assign(predicted=cliffs["predicted"].astype(int))
-    return escape.csv(written, "%.8g")
+    """escape.csv()'s; `predicted` is 1 or 0, an empty cell means not applicable."""
+    table = cliffs.drop(columns=EXTRA).assign(predicted=cliffs["predicted"].astype(int))
+    return escape.csv(table, "%.8g")
 
 
 def cells(row: pd.Series) -> list[str]:
-    """One cliff for people."""
+    """The cells of one cliff's row for readers."""
     p_value = "" if pd.isna(row["p_value"]) else f"{row['p_value']:.1g}"
     step = f"{row['from_value']:,.10g} -> {row['to_value']:,.10g}"
     return [row["sweep"], row["dial"], step, row["cause"], row[WORDS], p_value, row["verdict"], row["note"]]
@@ -60,8 +60,10 @@ HEAD = ["sweep", "dial", "from -> to", "cause", "drop (95 %)", "p", "verdict", "
 def summary(cliffs: pd.DataFrame) -> str:
     """'12 predicted: 7 confirmed, 5 absent; 1 unpredicted'"""
     counts = cliffs["verdict"].value_counts()
-    said = [f"{counts[name]} {name}" for name in ("confirmed", "absent", "unclear") if name in counts]
-    predicted = f"{int(cliffs['predicted'].sum())} predicted" + (f": {', '.join(said)}" if said else "")
+    counts_text = [f"{counts[name]} {name}" for name in ("confirmed", "absent", "unclear") if name in counts]
+    predicted = f"{int(cliffs['predicted'].sum())} predicted" + (
+        f": {', '.join(counts_text)}" if counts_text else ""
+    )
     return f"{predicted}; {counts.get('unpredicted', 0)} unpredicted"
 
 
@@ -91,7 +93,7 @@ def markdown(cliffs: pd.DataFrame) -> str:
 
 
 def show(found: list[tuple[Path, pd.DataFrame]], form: str, absent: bool) -> None:
-    """All of them on stdout. Several folders in one CSV or JSON get a column `folder` in front."""
+    """Prints all cliffs. Several folders in one CSV or JSON get a column `folder` in front."""
     if form == "table":
         for folder, cliffs in found:
             print_tables(str(folder), cliffs, absent)
@@ -105,7 +107,7 @@ def show(found: list[tuple[Path, pd.DataFrame]], form: str, absent: bool) -> Non
         for folder, cliffs in found:
             cliffs.insert(0, "folder", str(folder))
     whole = pd.concat(tables, ignore_index=True)
-    records = json.loads(whole.drop(columns=APART).to_json(orient="records"))
+    records = json.loads(whole.drop(columns=EXTRA).to_json(orient="records"))
     print(csv(whole) if form == "csv" else escape.as_json(records), end="")
 
 
@@ -151,7 +153,7 @@ def main(arguments: list[str] | None = None) -> int:
     form = options.format or ("csv" if options.output == "-" else "table")
     if form == "table" and not (options.verbose or options.all):
         tables = [(run, cliffs) for run, (_, cliffs) in zip(runs, found, strict=True)]
-        print(painted(digest.screen(tables, files, columns()), digest.style), end="")
+        print(paint(digest.screen(tables, files, columns()), digest.style), end="")
     else:
         show(found, form, options.all)
     return 0

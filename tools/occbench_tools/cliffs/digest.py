@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cliffs of a run on one screen: how many of the predicted steps are there, by dial, and the worst."""
+"""The cliffs of a run on one screen: how many predicted steps were seen, by dial, and the worst."""
 
 from itertools import groupby
 from pathlib import Path
@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from occbench_tools.folder import Folder, gpu_name
-from occbench_tools.screen import LINES, aligned, digits, elided, wrapped
+from occbench_tools.screen import LINES, align_columns, digits, elide, wrap
 
 LISTED, ROWS, NAME = 10, 5, 32  # most cliffs, rows of dials, and columns of a run's name
 NAMES = {"dynamic_smem_bytes": "shared memory", "register_cap": "registers",
@@ -21,10 +21,10 @@ def dial_name(dial: str) -> str:
     return NAMES.get(dial, dial.replace("_", " "))
 
 
-def judged(cliffs: pd.DataFrame) -> pd.DataFrame:
+def add_outcomes(cliffs: pd.DataFrame) -> pd.DataFrame:
     """The rows with `outcome` (seen, explained, unexplained, unclear, unpredicted) and `cost`.
 
-    cost: the part of the throughput (fraction) that the slower side of the step lacks.
+    cost: the fraction of the throughput that the slower side of the step loses.
     """
     outcome = cliffs["verdict"].replace(dict(confirmed="seen", absent="unexplained"))
     outcome = outcome.mask(cliffs["explained"], "explained")
@@ -33,24 +33,24 @@ def judged(cliffs: pd.DataFrame) -> pd.DataFrame:
 
 
 def sentence(run: Folder, cliffs: pd.DataFrame) -> str:
-    """How many steps theory predicts, and what became of them."""
+    """How many steps theory predicts, and how many of them were seen."""
     counts = cliffs["outcome"].value_counts()
-    gpu = elided(gpu_name(run.env).removeprefix("model of "), NAME)
-    who = f"{elided(run.name, NAME)} ({f'model of {gpu}, not measured' if run.modelled else gpu})"
+    gpu = elide(gpu_name(run.env).removeprefix("model of "), NAME)
+    who = f"{elide(run.name, NAME)} ({f'model of {gpu}, not measured' if run.is_modelled else gpu})"
     predicted = int(cliffs["predicted"].sum())
     if predicted:
-        said = f"of {predicted:,} predicted step{'s' * (predicted != 1)}, {counts.get('seen', 0):,} seen"
-        said += "".join(f", {counts[name]:,} {words}" for name, words in OTHERWISE.items() if name in counts)
+        text = f"of {predicted:,} predicted step{'s' * (predicted != 1)}, {counts.get('seen', 0):,} seen"
+        text += "".join(f", {counts[name]:,} {words}" for name, words in OTHERWISE.items() if name in counts)
     else:
-        said = "no step is predicted"
+        text = "no step is predicted"
     more = counts.get("unpredicted", 0)
-    if run.modelled:
-        return f"{who}: {said}."
-    return f"{who}: {said}; {f'{more:,} more' if more else 'none'} that nobody predicted."
+    if run.is_modelled:
+        return f"{who}: {text}."
+    return f"{who}: {text}; {f'{more:,} more' if more else 'none'} that nobody predicted."
 
 
 def dials(cliffs: pd.DataFrame, width: int) -> list[str]:
-    """A row for each dial that theory has steps of."""
+    """A row for each dial with predicted steps."""
     predicted = cliffs[cliffs["outcome"] != "unpredicted"]
     order = predicted["dial"].value_counts().index
     rows = [["dial", "predicted", "seen", "explained", "unexplained", "unclear", "median", "worst"]]
@@ -59,10 +59,10 @@ def dials(cliffs: pd.DataFrame, width: int) -> list[str]:
     for name, part in [*parts, *([(f"{len(order) - ROWS} others", rest)] if len(rest) else [])]:
         counts = part["outcome"].value_counts()
         cost = part.loc[part["outcome"] == "seen", "cost"]
-        told = [f"{counts.get(outcome, 0):,}" for outcome in rows[0][2:6]]
+        numbers = [f"{counts.get(outcome, 0):,}" for outcome in rows[0][2:6]]
         ends = [digits(cost.median()), digits(cost.max())] if len(cost) else ["", ""]
-        rows.append([name, f"{len(part):,}", *told, *ends])
-    return [*aligned(rows, width, 0), LEGEND] if len(rows) > 1 else []
+        rows.append([name, f"{len(part):,}", *numbers, *ends])
+    return [*align_columns(rows, width, 0), LEGEND] if len(rows) > 1 else []
 
 
 def place(row: pd.Series) -> str:
@@ -70,16 +70,16 @@ def place(row: pd.Series) -> str:
     ends = row["from_value"], row["to_value"]
     if str(row["dial"]).endswith("_bytes"):
         for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
-            told = [f"{end / size:.3g}" for end in ends]
-            if ends[1] >= size and told[0] != told[1]:
-                return f"{dial_name(row['dial'])} {told[0]} -> {told[1]} {unit}"
-    told = [f"{end:,.6g}" for end in ends]
+            numbers = [f"{end / size:.3g}" for end in ends]
+            if ends[1] >= size and numbers[0] != numbers[1]:
+                return f"{dial_name(row['dial'])} {numbers[0]} -> {numbers[1]} {unit}"
+    numbers = [f"{end:,.6g}" for end in ends]
     unit = " B" * str(row["dial"]).endswith("_bytes")
-    return f"{dial_name(row['dial'])} {told[0]} -> {told[1]}{unit}"
+    return f"{dial_name(row['dial'])} {numbers[0]} -> {numbers[1]}{unit}"
 
 
-def listed(cliffs: pd.DataFrame, room: int, width: int) -> list[str]:
-    """The cliffs that matter most: nobody's, those that go against theory, and the deepest seen."""
+def main_cliffs(cliffs: pd.DataFrame, room: int, width: int) -> list[str]:
+    """The cliffs that matter most: unpredicted ones, those against theory, and the deepest seen."""
     deepest = cliffs.sort_values("cost", ascending=False, kind="stable")
     unexplained = deepest["outcome"] == "unexplained"
     groups = {
@@ -93,35 +93,35 @@ def listed(cliffs: pd.DataFrame, room: int, width: int) -> list[str]:
     room = min(room - len(groups), LISTED)
     heads, cells = [], []
     for left, (head, rows) in zip(range(len(groups), 0, -1), groups.items(), strict=True):
-        shown = rows.head(max(-(-room // left), 0))  # what one group leaves is the next one's
+        shown = rows.head(max(-(-room // left), 0))  # the next group gets the lines that one leaves
         room -= len(shown)
         heads += [head] * len(shown)
         for _, row in shown.iterrows():
             guess = f" ({row['cause']})" if row["outcome"] == "unpredicted" else ""
             name = f"{row['experiment']}: {row['kernel']}{guess}"
             cells.append(["", digits(row["cost"]), place(row), name])
-    lines = zip(heads, aligned(cells, width, 3, left=(2,)), strict=True)
+    lines = zip(heads, align_columns(cells, width, 3, left=(2,)), strict=True)
     return [text for head, part in groupby(lines, lambda pair: pair[0])
             for text in (head, *(line for _, line in part))]  # fmt: skip
 
 
 def screen(found: list[tuple[Folder, pd.DataFrame]], files: list[Path], width: int) -> list[str]:
     """All lines: of one run, or a sentence for each of several. files: where the lists are."""
-    tables = [judged(cliffs) for _, cliffs in found]
+    tables = [add_outcomes(cliffs) for _, cliffs in found]
     lines = [line for (run, _), table in zip(found, tables, strict=True)
-             for line in wrapped(sentence(run, table), width)]  # fmt: skip
+             for line in wrap(sentence(run, table), width)]  # fmt: skip
     last = ["All of them: --verbose, or --format csv"]
     if files:
         named = str(files[0]) if len(files) == 1 else f"cliffs.csv of each of {len(files)} folders"
-        last = wrapped(f"All of them: {named}, or --verbose", width)
+        last = wrap(f"All of them: {named}, or --verbose", width)
     if len(found) > 1:
         most = lines[: LINES - 2]
         return [*most, *([f"{len(lines) - len(most)} more lines"] if most != lines else []), *last]
     rows = dials(tables[0], width)
     lines += ["", *rows] if rows else []
-    return [*lines, "", *listed(tables[0], LINES - len(lines) - 1 - len(last), width), *last]
+    return [*lines, "", *main_cliffs(tables[0], LINES - len(lines) - 1 - len(last), width), *last]
 
 
 def style(line: str) -> str:
-    """Of a line on a terminal."""
+    """The style of a line on a terminal."""
     return "bold" if line.endswith(":") else ""

@@ -13,10 +13,10 @@ COLUMNS = [
     "p_value", "verdict", "note",
 ]  # fmt: skip
 WORDS = "drop_words"  # the drop and its interval for people
-# Of an absent one: whether its note has a reason, and whether the change is the opposite of what theory says.
+# Of an absent cliff: whether its note has a reason, and whether the change contradicts theory.
 REASONS = ("explained", "against_theory")
-APART = [WORDS, *REASONS]  # no columns of cliffs.csv
-TRUTHS = {"predicted", *REASONS}
+EXTRA = [WORDS, *REASONS]  # not in cliffs.csv
+BOOLEANS = {"predicted", *REASONS}
 TEXT = {"experiment", "family", "kernel", "sweep", "dial", "from_case_id", "to_case_id", "cause", "verdict",
         "note", WORDS}  # fmt: skip
 
@@ -24,14 +24,14 @@ TEXT = {"experiment", "family", "kernel", "sweep", "dial", "from_case_id", "to_c
 def find_cliffs(
     cases: pd.DataFrame, env: dict[str, Any], samples: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """What the program says of these valid rows: a row per cliff, with COLUMNS and APART.
+    """The program's cliffs of these valid rows: a row per cliff, with COLUMNS and EXTRA.
 
     from and to are neighbours on a sweep's dial, from_value the smaller. drop is 1 - throughput(to) /
     throughput(from), negative for a gain, with its 95 % interval; of an unpredicted cliff it is the step
     beyond the trend on both sides. p_value: of no difference (predicted; by Mann-Whitney where `samples`,
-    samples.csv, are given), or of such a step anywhere in the sweep by noise alone (unpredicted).
-    verdict: confirmed (it goes as theory says, beyond noise), absent (what theory says is less than 1 % by
-    the whole interval), unclear (neither), unpredicted. A modelled run has no intervals. Raises Refused,
+    samples.csv, are given), or of noise alone making such a step anywhere in the sweep (unpredicted).
+    verdict: confirmed (as theory says, beyond noise), absent (the effect that theory names is below 1 % over
+    its whole interval), unclear (neither), unpredicted. A modelled run has no intervals. Raises Refused,
     ValueError.
     """
     return table_of(ask_program(cases, env, samples))
@@ -40,8 +40,8 @@ def find_cliffs(
 def table_of(document: dict[str, Any]) -> pd.DataFrame:
     """The cliffs of findings.json, which is as results/schema.json says."""
     cliffs = document.get("cliffs", [])
-    names = [*COLUMNS, *APART]
+    names = [*COLUMNS, *EXTRA]
     table = pd.DataFrame([[row[name] for name in names] for row in cliffs], columns=names)
-    numbers = dict.fromkeys((name for name in COLUMNS if name not in TEXT | TRUTHS), float)
+    numbers = dict.fromkeys((name for name in COLUMNS if name not in TEXT | BOOLEANS), float)
     blocks = [name for name in ("blocks_from", "blocks_to") if table[name].notna().all()]
     return table.astype(numbers | dict.fromkeys(blocks, "int64"))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench compare BASE CANDIDATE...: did anything change between two runs, or among many cards?
 
-Each is a folder of results. Says on one screen how many of the cases that both have are SAME, FASTER, SLOWER
-or AMBIGUOUS (verdicts.py says how), and which changed most. --verbose lists what differs beside the
-measurements, every change, the kernels whose machine code took other registers, and whether a cliff moved.
-Each of several candidates is compared with BASE; cards of one kind also get a table over all. Between
-different devices it begins with the speed-up, by the share of the old device that a case used.
+Each is a folder of results. One screen counts the common cases that are SAME, FASTER, SLOWER or AMBIGUOUS
+(see verdicts.py) and lists the largest changes. --verbose lists the differing environment, every change, the
+kernels whose machine code took other registers, and whether a cliff moved. Each of several candidates is
+compared with BASE; cards of one kind also get a table over all. A comparison of different devices begins with
+the speed-up, by the share of the old device that a case used.
 --predict-for predicts what each kernel of a profile would gain. Two folders of `occbench attach` are compared
 kernel by kernel (attached/changes.py).
 Exit 0 nothing is slower, 1 something is, 2 invalid arguments (no case in common, or a model's run compared
@@ -29,50 +29,50 @@ from occbench_tools.compare.summary import across_devices
 from occbench_tools.compare.verdicts import MEASURES, SLOWER
 from occbench_tools.folder import Folder, read_folder
 from occbench_tools.lines import reason
-from occbench_tools.screen import columns, painted
+from occbench_tools.screen import columns, paint
 
 
 def parser() -> argparse.ArgumentParser:
-    words = parser_of("compare", "Compare runs case by case.", "occbench compare results/nvidia-h200/*")
-    words.add_argument("base", metavar="BASE", type=Path, help="folder of the run to compare with")
-    words.add_argument("candidates", metavar="CANDIDATE", nargs="+", type=Path, help="folders of other runs")
-    words.add_argument(
+    parser = parser_of("compare", "Compare runs case by case.", "occbench compare results/nvidia-h200/*")
+    parser.add_argument("base", metavar="BASE", type=Path, help="folder of the run to compare with")
+    parser.add_argument("candidates", metavar="CANDIDATE", nargs="+", type=Path, help="folders of other runs")
+    parser.add_argument(
         "--by",
         choices=MEASURES,
         help="what decides (default: reference, time at one SM clock; between different devices: time)",
     )
-    words.add_argument(
+    parser.add_argument(
         "--threshold", metavar="PERCENT", type=float,
         help="smallest change that counts (default: 0.5 on one device, 3 between devices and for a model)",
     )  # fmt: skip
-    words.add_argument("--format", choices=("table", "csv", "json", "markdown", "html"), default="table")
-    words.add_argument(
+    parser.add_argument("--format", choices=("table", "csv", "json", "markdown", "html"), default="table")
+    parser.add_argument(
         "--verbose", action="store_true", help="all tables: environments, experiments, cases, kernels, cliffs"
     )
-    words.add_argument("--all", action="store_true", help="--verbose with every case, SAME too")
-    words.add_argument(
+    parser.add_argument("--all", action="store_true", help="--verbose with every case, SAME too")
+    parser.add_argument(
         "--width", metavar="N", type=int, help="columns of the table (default: the terminal's)"
     )
-    words.add_argument(
+    parser.add_argument(
         "--allow-model", action="store_true", help="compare a model's run with a measured one, marked as such"
     )
-    words.add_argument(
+    parser.add_argument(
         "--predict-for", metavar="PROFILE", type=Path,
         help="what each kernel of a profile that was taken on BASE's device would gain on CANDIDATE's: "
         "CSV of ncu, .ncu-rep, or a CSV with kernel, time_s and dram_percent",
     )  # fmt: skip
-    words.add_argument(
+    parser.add_argument(
         "--launches-of", metavar="FOLDER", type=Path,
         help="of `occbench attach`: --predict-for takes launches and times from it, the rest from PROFILE",
     )  # fmt: skip
-    words.add_argument(
+    parser.add_argument(
         "--export-benchmark", metavar="FILE",
         type=Path, help="Google Benchmark JSON: FILE-base.json, FILE-1.json, ... for its tools/compare.py",
     )  # fmt: skip
-    words.add_argument(
+    parser.add_argument(
         "--export-bencher", metavar="FILE", type=Path, help="candidate in Bencher Metric Format (JSON)"
     )
-    return words
+    return parser
 
 
 def read(path: Path, samples: bool = True) -> Folder:
@@ -95,15 +95,15 @@ def predict(options: argparse.Namespace) -> int:
     return 0
 
 
-def programs(options: argparse.Namespace) -> int:
-    """Of folders of `occbench attach`. Raises Refused, OSError, ValueError, LookupError."""
+def compare_programs(options: argparse.Namespace) -> int:
+    """Compares folders of `occbench attach`. Raises Refused, OSError, ValueError, LookupError."""
     folders = [options.base, *options.candidates]
     if other := next((path for path in folders if not is_attached(path)), None):
         if not (other / "env.json").is_file():
             raise Refused(4, f"{other / 'env.json'}: No such file or directory")
         attached = next(path for path in folders if is_attached(path))
         raise Refused(2, f"{attached} is of `occbench attach`, and {other} is not; compare two of a kind")
-    from occbench_tools.attached import compare as attached_compare  # which takes from this package
+    from occbench_tools.attached import compare as attached_compare  # imports this package
 
     return attached_compare.run(options)
 
@@ -115,20 +115,22 @@ def run(options: argparse.Namespace) -> int:
     base = read(options.base)
     found = compare_all(base, options)
     if options.export_benchmark:
-        export.write(export.numbered(options.export_benchmark, "base", True), export.benchmark_json(base))
+        export.write(
+            export.labelled_path(options.export_benchmark, "base", True), export.benchmark_json(base)
+        )
     sys.stdout.write(text_of(base, found, cards_of(found), options))
     return int(any(one.verdicts.get(SLOWER) for one in found))
 
 
 def compare_all(base: Folder, options: argparse.Namespace) -> list[Comparison]:
-    """Each candidate with `base`; exports candidates as asked for. Raises as run() does."""
+    """Compares each candidate with `base`; exports candidates as requested. Raises as run() does."""
     threshold = None if options.threshold is None else options.threshold / 100
     found: list[Comparison] = []
     cliffs: dict[frozenset[str], pd.DataFrame] = {}  # of base
     for path, name in zip(options.candidates, names_of(options.candidates), strict=True):
         candidate = read(path)
-        if base.modelled != candidate.modelled and not options.allow_model:
-            model, measured = (path, options.base) if candidate.modelled else (options.base, path)
+        if base.is_modelled != candidate.is_modelled and not options.allow_model:
+            model, measured = (path, options.base) if candidate.is_modelled else (options.base, path)
             raise LookupError(
                 f"{model} is a model's run and {measured} was measured; --allow-model compares them, marked"
             )
@@ -142,18 +144,18 @@ def export_candidate(candidate: Folder, place: int, options: argparse.Namespace)
     """Writes the files of the `place`-th candidate that --export-... ask for. Raises OSError."""
     if options.export_benchmark:
         export.write(
-            export.numbered(options.export_benchmark, str(place), True), export.benchmark_json(candidate)
+            export.labelled_path(options.export_benchmark, str(place), True), export.benchmark_json(candidate)
         )
     if options.export_bencher:
-        file = export.numbered(options.export_bencher, str(place), len(options.candidates) > 1)
+        file = export.labelled_path(options.export_bencher, str(place), len(options.candidates) > 1)
         export.write(file, export.bencher_json(candidate))
 
 
 def cards_of(found: list[Comparison]) -> tuple[pd.DataFrame, list[str]] | None:
-    """across_devices() of several runs on devices of one kind, each under a name of its own."""
+    """across_devices() of several runs on devices of one kind, each under a unique name."""
     if len(found) < 2 or any(one.relation == DIFFERENT for one in found):
         return None
-    # A run may be given twice, and may be called what the table calls BASE.
+    # A run may be given twice, and may have the name that the table gives BASE.
     names = [one.name for one in found]
     unique = [names.count(name) == 1 and name != "base" for name in names]
     labels = [name if unique[i] else f"{name} #{i + 1}" for i, name in enumerate(names)]
@@ -166,7 +168,7 @@ def text_of(
     cards: tuple[pd.DataFrame, list[str]] | None,
     options: argparse.Namespace,
 ) -> str:
-    """What is printed, in the format that is asked for."""
+    """The output in the requested format."""
     if options.format == "csv":
         return show.as_csv(found)
     if options.format == "json":
@@ -191,25 +193,29 @@ def summary_of(found: list[Comparison], outliers: list[str], width: int) -> str:
     """One screen of a terminal."""
     upgrades = any(map(speedup.is_upgrade, found))
     if len(found) > 1:
-        lines = speedup.several(found, width) if upgrades else digest.several(found, outliers, width)
+        lines = (
+            speedup.screen_of_several(found, width)
+            if upgrades
+            else digest.screen_of_several(found, outliers, width)
+        )
     else:
-        lines = (speedup.screen if upgrades else digest.pair)(found[0], width)
-    return painted(lines, digest.style)
+        lines = (speedup.screen if upgrades else digest.screen_of_pair)(found[0], width)
+    return paint(lines, digest.style)
 
 
 @entry("occbench compare")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    words = parser()
-    options = words.parse_args(arguments)
+    command = parser()
+    options = command.parse_args(arguments)
     if options.threshold is not None and not 0 < options.threshold < 100:
-        words.error("argument --threshold: a percentage above 0 and below 100")
+        command.error("argument --threshold: a percentage above 0 and below 100")
     if options.launches_of and not options.predict_for:
-        words.error("argument --launches-of: is of --predict-for")
-    gc.disable()  # what is read lives to the end, and looking for cycles in it takes a twentieth of the time
+        command.error("argument --launches-of: is of --predict-for")
+    gc.disable()  # the tables live to the end, and looking for cycles in them takes a twentieth of the time
     try:
         if any(map(is_attached, (options.base, *options.candidates))):
-            return programs(options)
+            return compare_programs(options)
         return predict(options) if options.predict_for else run(options)
     except (OSError, ValueError) as error:
         raise Refused(4, reason(options.base, error)) from error

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs the cases of two runs: by name, else by what was asked of the kernel."""
+"""Pairs the cases of two runs: by name, else by the requested dials."""
 
 import pandas as pd
 
 from occbench_tools.schema import columns_with
 
-# What an experiment asks for, whatever the device. Bytes of ballast, grid sizes and carve-outs are not among
-# them: they follow from a device's limits, and from what they are for, so many warps or waves.
-OTHERWISE = {"carveout_percent", "working_set_bytes"}  # are in TRIES
+# The dials an experiment requests on any device. Bytes of ballast, grid sizes and carve-outs are not among
+# them: they follow from a device's limits and the wanted warps or waves.
+ADDED_BY_TRIES = {"carveout_percent", "working_set_bytes"}  # are in TRIES
 BY_VARIANT = {"form", "idle_values", "barriers"}  # follow from the variant, and older files lack them
-DIALS = [name for name in columns_with("dial", "fixed", "curve") if name not in OTHERWISE | BY_VARIANT]
+DIALS = [name for name in columns_with("dial", "fixed", "curve") if name not in ADDED_BY_TRIES | BY_VARIANT]
 ASKED = ["experiment", "family", "variant", *DIALS]
-# Each try is coarser than the one before, and sees only the cases that are still alone.
+# Each try is coarser than the one before, and sees only the cases that are still unpaired.
 TRIES = {
     "dials, warps, waves, carve-out": ["warps_per_sm", "waves", "working_set_bytes", "carveout_percent"],
     "dials, warps, waves": ["warps_per_sm", "waves", "working_set_bytes"],
@@ -20,8 +20,8 @@ TRIES = {
 }
 
 
-def keyed(cases: pd.DataFrame) -> pd.DataFrame:
-    """The rows with dials that two devices share: 1.0076 and 1.0093 waves are both a wave and a block."""
+def round_dials(cases: pd.DataFrame) -> pd.DataFrame:
+    """The rows with dials rounded so that two devices share them: 1.0076 and 1.0093 waves are equal."""
     waves = cases["waves"].round(2).where(cases["waves"] < 2, cases["waves"].round(1))
     return cases.assign(
         waves=waves, occupancy_theoretical=cases["occupancy_theoretical"].round(3)
@@ -31,13 +31,12 @@ def keyed(cases: pd.DataFrame) -> pd.DataFrame:
 def align(base: pd.DataFrame, other: pd.DataFrame, alike: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Pairs (base_case_id, case_id, aligned_by), and the cases without a partner (side, case_id, why).
 
-    Of two sets of valid rows. alike: of one kind of device, where a name is a name; on another, the bytes in
-    it may leave other warps, and the name counts only where they do not. Cases of one side that share all
-    dials are paired by the one with the least ballast where their warps and carve-out are the same too,
-    and else not at all.
+    Of two sets of valid rows. alike: of one kind of device, where equal names suffice; between kinds, the
+    bytes in a name may leave other warps, so that warps must be equal too. Of cases of one side that share
+    all dials, the one with least ballast is paired if their warps and carve-out are the same too; else none.
     """
     by_name = ["case_id"] if alike else ["case_id", "warps_per_sm"]
-    left, right = keyed(base), keyed(other)
+    left, right = round_dials(base), round_dials(other)
     pairs = []
     for name, more in {"case_id": by_name, **TRIES}.items():
         key = more if name == "case_id" else [*ASKED, *more]
@@ -49,23 +48,25 @@ def align(base: pd.DataFrame, other: pd.DataFrame, alike: bool) -> tuple[pd.Data
         pairs.append(found[["base_case_id", "case_id"]].assign(aligned_by=name))
         left = left[~left["case_id"].isin(found["base_case_id"])]
         right = right[~right["case_id"].isin(found["case_id"])]
-    alone = [
-        rows[["case_id"]].assign(side=side, why=why_alone(rows, others))
+    unpaired = [
+        rows[["case_id"]].assign(side=side, why=why_unpaired(rows, others))
         for side, rows, others in (("base", left, other), ("candidate", right, base))
     ]
     whole = pd.concat(pairs, ignore_index=True)
     order = pd.Series(range(len(base)), base["case_id"])
     return whole.iloc[whole["base_case_id"].map(order).argsort()].reset_index(drop=True), pd.concat(
-        alone, ignore_index=True
+        unpaired, ignore_index=True
     )
 
 
-def why_alone(rows: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
-    """For each row without a partner, the first of its dials that the other run has nothing of."""
-    why = pd.Series("other values of the dials", rows.index)
+def why_unpaired(rows: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
+    """The reason why each of these rows has no partner."""
+    reasons = pd.Series("other values of the dials", rows.index)
     twins = rows.duplicated([*ASKED, "waves", "working_set_bytes"], keep=False)
-    why[twins] = "several cases share its dials"
+    reasons[twins] = "several cases share its dials"
     kernels = pd.MultiIndex.from_frame(others[["experiment", "family", "variant"]])
-    why[~pd.MultiIndex.from_frame(rows[["experiment", "family", "variant"]]).isin(kernels)] = "no such kernel"
-    why[~rows["experiment"].isin(others["experiment"])] = "no such experiment"
-    return why
+    reasons[~pd.MultiIndex.from_frame(rows[["experiment", "family", "variant"]]).isin(kernels)] = (
+        "no such kernel"
+    )
+    reasons[~rows["experiment"].isin(others["experiment"])] = "no such experiment"
+    return reasons

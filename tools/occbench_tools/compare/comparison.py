@@ -12,7 +12,7 @@ from occbench_tools.compare.environment import DIFFERENT, device_relation, diffe
 from occbench_tools.compare.verdicts import compare_cases, default_threshold
 from occbench_tools.folder import Folder
 
-ASKED = ("preset", "benchmark_filter")  # fields of env.json: which cases a run was to have
+ASKED = ("preset", "benchmark_filter")  # fields of env.json that request a run's cases
 
 
 @dataclass
@@ -21,21 +21,21 @@ class Comparison:
 
     base: Folder
     candidate: Folder
-    name: str  # of the candidate, unlike those of the others
+    name: str  # of the candidate, unique among candidates
     relation: str
     by: str
     threshold: float
     environment: pd.DataFrame
     warnings: list[str]
     cases: pd.DataFrame
-    alone: pd.DataFrame
+    unpaired: pd.DataFrame
     experiments: pd.DataFrame
     drift: pd.DataFrame
     cliffs: pd.DataFrame
 
     @property
-    def modelled(self) -> bool:
-        return self.base.modelled or self.candidate.modelled
+    def is_modelled(self) -> bool:
+        return self.base.is_modelled or self.candidate.is_modelled
 
     @property
     def verdicts(self) -> dict[str, int]:
@@ -43,7 +43,7 @@ class Comparison:
 
 
 def names_of(folders: list[Path]) -> list[str]:
-    """As much of each path's end as tells it from the others."""
+    """The shortest end of each path that distinguishes it from the others."""
     depth = 1
     parts = [path.absolute().parts for path in folders]
     while len({p[-depth:] for p in parts}) < len(set(parts)) and depth < max(map(len, parts)):
@@ -62,23 +62,22 @@ def compare(
     """Compares two folders read with their samples. LookupError where they have no case in common.
 
     by: one of MEASURES; None: seconds for different devices (ceiling where one of them is a model), else
-    reference. threshold: a fraction; None:
-    what the relation of the devices allows to be told apart. known_cliffs: of base's cases; what is lacking
-    is added. Where one run did not measure, no cliff is gone or new: those of the cases that both have count.
-    Only of different devices asked alike all do, since their edges lie at other values.
+    reference. threshold: a fraction; None: by the relation of the devices. known_cliffs: a cache of cliffs of
+    base's cases. Cliffs are compared over the common cases, so that a case that one run lacks makes no cliff
+    GONE or NEW; over all cases for different devices with equal requests, since their edges differ.
     """
     relation = device_relation(base.env["gpu"], candidate.env["gpu"])
-    pairs, alone = align(base.valid, candidate.valid, relation != DIFFERENT)
+    pairs, unpaired = align(base.valid, candidate.valid, relation != DIFFERENT)
     if pairs.empty:
         raise LookupError(f"{base.path} and {candidate.path} have no case in common")
-    between = "time" if base.modelled == candidate.modelled else "ceiling"
-    by = by or (between if relation == DIFFERENT else "reference")
+    default_measure = "time" if base.is_modelled == candidate.is_modelled else "ceiling"
+    by = by or (default_measure if relation == DIFFERENT else "reference")
     if threshold is None:
-        threshold = default_threshold(relation, base.modelled or candidate.modelled)
+        threshold = default_threshold(relation, base.is_modelled or candidate.is_modelled)
     environment, warnings = differences(base, candidate, pairs)
     cases = compare_cases(base, candidate, pairs, relation, by, threshold)
-    if (base.modelled, candidate.modelled) != (False, False):
-        sides = [side for side, run in (("base", base), ("candidate", candidate)) if run.modelled]
+    if (base.is_modelled, candidate.is_modelled) != (False, False):
+        sides = [side for side, run in (("base", base), ("candidate", candidate)) if run.is_modelled]
         warnings.insert(
             0, f"MODEL: nothing of {' and '.join(sides)} was measured; no verdict here is one of a device"
         )
@@ -96,6 +95,8 @@ def compare(
     return Comparison(
         base=base, candidate=candidate, name=name, relation=relation, by=by, threshold=threshold,
         environment=environment, warnings=[*base.warnings, *candidate.warnings, *warnings], cases=cases,
-        alone=alone, experiments=summary.by_experiment(cases), drift=summary.drift(base, candidate, cases),
+
+        unpaired=unpaired, experiments=summary.by_experiment(cases),
+        drift=summary.drift(base, candidate, cases),
         cliffs=summary.moved_cliffs(ours, theirs, known_cliffs[common]),
     )  # fmt: skip

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A comparison on one screen: a verdict in one sentence, a table, and the cases that changed most.
 
-Figures are changes of what decides: of the time (at one SM clock, unless asked otherwise) or the SM cycles of
-a unit of work (+ costs more), or of the share of a device's own ceiling (+ is nearer to it; of work per SM
-cycle where no ceiling is shared).
+Figures are changes of the compared quantity: the time (at one SM clock, unless asked otherwise) or SM cycles
+of a unit of work (+ costs more), or the share of a device's own ceiling (+ is nearer to it; work per SM cycle
+where no ceiling is shared).
 """
 
 import re
@@ -16,12 +16,12 @@ from occbench_tools.compare.comparison import Comparison, names_of
 from occbench_tools.compare.environment import DIFFERENT, OF_RELATION, SAME_DEVICE, SAME_KIND
 from occbench_tools.compare.verdicts import AMBIGUOUS, FASTER, SAME, SLOWER, default_threshold
 from occbench_tools.folder import Folder, gpu_name
-from occbench_tools.screen import LINES, aligned, digits, elided, joined, wrapped
+from occbench_tools.screen import LINES, align_columns, digits, elide, join_parts, wrap
 
 CASES, ROWS, NOTES = 10, 5, 3  # most cases, rows of experiments, and lines of notes
 CLIFFS = 3  # most cliffs that are named, those of the largest drop
 NAME = 32  # columns of a run's name in a sentence
-# What FASTER and SLOWER are in each quantity, and what a figure is a change of.
+# The words for FASTER and SLOWER in each quantity.
 WORDS = {
     "reference": ("faster", "slower"),
     "time": ("faster", "slower"),
@@ -39,13 +39,13 @@ LEGEND = {
 JUDGED = (FASTER, SLOWER, AMBIGUOUS)
 STYLES = {"unsure": "yellow"} | {
     name: colour
-    for pair in (*WORDS.values(), MIXED)
-    for name, colour in zip(pair, ("green", "red"), strict=True)
+    for screen_of_pair in (*WORDS.values(), MIXED)
+    for name, colour in zip(screen_of_pair, ("green", "red"), strict=True)
 }
 CHANCE = {SAME_DEVICE: "on one card", SAME_KIND: "between two cards", DIFFERENT: "between two devices"}
 
 
-def counted(number: int, one: str) -> str:
+def count_text(number: int, one: str) -> str:
     return f"{number:,} {one}" + "s" * (number != 1)
 
 
@@ -61,24 +61,24 @@ def without_ceiling(one: Comparison) -> int:
 
 
 def words_of(one: Comparison) -> tuple[str, str]:
-    """What FASTER and SLOWER are called."""
+    """The words for FASTER and SLOWER."""
     return MIXED if without_ceiling(one) else WORDS[one.by]
 
 
 def quantity(one: Comparison) -> str:
-    """What is compared, in the verdict."""
+    """The compared quantity, for the verdict."""
     if one.by != "ceiling":
         return {"reference": "time", "time": "time", "cycles": "SM cycles"}[one.by]
     return "share of their own ceiling" + (" or in SM cycles" if without_ceiling(one) else "")
 
 
 def legend(found: list[Comparison]) -> list[str]:
-    """What the figures are: a sentence for each quantity."""
+    """A sentence for each quantity that explains its figures."""
     return list(dict.fromkeys(LEGEND["mixed" if without_ceiling(one) else one.by] for one in found))
 
 
-def signed(value: float) -> str:
-    """'+4.2 %', and nothing of NaN."""
+def signed_percent(value: float) -> str:
+    """'+4.2 %'; empty for NaN."""
     if pd.isna(value):
         return ""
     size = digits(abs(value))
@@ -86,63 +86,63 @@ def signed(value: float) -> str:
 
 
 def gpu(run: Folder) -> str:
-    """A GPU's name; of a model 'model of H200'."""
+    """A GPU's name; for a model 'model of H200'."""
     name = gpu_name(run.env)
-    if run.modelled and not name.startswith("model of "):
+    if run.is_modelled and not name.startswith("model of "):
         name = f"model of {name}"
-    return elided(name, NAME)
+    return elide(name, NAME)
 
 
-def compared_runs(one: Comparison) -> str:
-    """What was compared with what."""
+def runs_text(one: Comparison) -> str:
+    """The names of the two compared runs."""
     base, name = names_of([one.base.path, one.candidate.path])
-    base, name = elided(base, NAME), elided(name, NAME)
+    base, name = elide(base, NAME), elide(name, NAME)
     if one.base.path.resolve() == one.candidate.path.resolve():
         return f"{name} against itself"
-    if one.modelled:
-        kinds = [gpu(run) + ", measured" * (not run.modelled) for run in (one.candidate, one.base)]
+    if one.is_modelled:
+        kinds = [gpu(run) + ", measured" * (not run.is_modelled) for run in (one.candidate, one.base)]
         return f"{name} ({kinds[0]}) against {base} ({kinds[1]})"
     if one.relation == DIFFERENT:  # the devices tell the runs apart, whatever their folders are called
-        runs = [f"{gpu(run)} ({elided(run.path.resolve().name, NAME)})" for run in (one.candidate, one.base)]
+        runs = [f"{gpu(run)} ({elide(run.path.resolve().name, NAME)})" for run in (one.candidate, one.base)]
         return " against ".join(runs)
     card = "the same card" if one.relation == SAME_DEVICE else f"another {gpu(one.candidate)}"
     return f"{name} against {base}, {card}"
 
 
 def chance(one: Comparison) -> str:
-    """What a change has to exceed to count."""
+    """The limit that a change must exceed to count."""
     limit = f"{100 * one.threshold:g} %"
-    if one.threshold != default_threshold(one.relation, one.modelled):
+    if one.threshold != default_threshold(one.relation, one.is_modelled):
         return f"the {limit} asked for"
-    if one.modelled:
+    if one.is_modelled:
         return f"the {limit} that the model leaves to chance"
     return f"chance ({limit} {CHANCE[one.relation]})"
 
 
 def verdict(one: Comparison) -> str:
-    """One sentence: what, how many cases, how many differ, by how much, and whether that is chance."""
+    """One sentence: the runs, the number of cases, how many differ, by how much, and beyond which limit."""
     counts = one.verdicts
     total, better, worse, unsure = len(one.cases), *(counts.get(v, 0) for v in JUDGED)
     changed = one.cases["verdict"].isin([FASTER, SLOWER])
     number = better + worse
     if unsure == total:
-        why = one.cases["note"].mode()
-        return f"{compared_runs(one)}: none of {counted(total, 'case')} is decided ({', '.join(why)})."
-    compared = f"{compared_runs(one)}: of {counted(total, 'case')}"
+        reasons = one.cases["note"].mode()
+        return f"{runs_text(one)}: none of {count_text(total, 'case')} is decided ({', '.join(reasons)})."
+    compared = f"{runs_text(one)}: of {count_text(total, 'case')}"
     also = f"; {unsure:,} cannot be told" if unsure else ""
     if not number:
         return f"{compared}, none differs in {quantity(one)} by more than {chance(one)}{also}."
-    told = [f"{n:,} {word}" for n, word in zip((better, worse), words_of(one), strict=True) if n]
+    parts = [f"{n:,} {word}" for n, word in zip((better, worse), words_of(one), strict=True) if n]
     differ = "differs in {} by" if number == 1 else "differ in {} by up to"
     most = digits(figures(one)[changed].abs().max())
     return (
-        f"{compared}, {number:,} {differ.format(quantity(one))} {most} ({', '.join(told)}), "
+        f"{compared}, {number:,} {differ.format(quantity(one))} {most} ({', '.join(parts)}), "
         f"more than {chance(one)}{also}."
     )
 
 
 def in_seconds(one: Comparison) -> list[str]:
-    """Where the share of a ceiling decides: what the seconds are, which is another thing."""
+    """A line on the seconds, where the share of a ceiling decides."""
     times = (1 / (1 + one.cases["time_change"])).dropna()
     if one.by != "ceiling" or times.empty:
         return []
@@ -152,17 +152,17 @@ def in_seconds(one: Comparison) -> list[str]:
 
 
 def notes(one: Comparison, width: int) -> list[str]:
-    """What else differs between the runs and matters: at most NOTES lines, the gravest first."""
-    said = [f"! {text}" for text in one.warnings if text not in OF_RELATION.values()]
-    said = [text for text in said if not text.startswith("! MODEL")]  # the verdict says so
-    told = one.environment[(one.environment["means"] != "") & (one.environment["field"] != "source")]
-    told = [
-        f"{row.field} {elided(row.base, 20)} -> {elided(row.candidate, 20)}"
-        for row in told.itertuples() if not any(row.means in text for text in said)
+    """Other important differences between the runs: at most NOTES lines, the gravest first."""
+    texts = [f"! {text}" for text in one.warnings if text not in OF_RELATION.values()]
+    texts = [text for text in texts if not text.startswith("! MODEL")]  # the verdict says so
+    differences = one.environment[(one.environment["means"] != "") & (one.environment["field"] != "source")]
+    differences = [
+        f"{row.field} {elide(row.base, 20)} -> {elide(row.candidate, 20)}"
+        for row in differences.itertuples() if not any(row.means in text for text in texts)
     ]  # fmt: skip
-    if told:
-        said.append("Differs: " + joined(told, width - 9))
-    entries = [wrapped(text, width) for text in said]
+    if differences:
+        texts.append("Differs: " + join_parts(differences, width - 9))
+    entries = [wrap(text, width) for text in texts]
     lines: list[str] = []
     while entries and len(lines) + len(entries[0]) <= NOTES - (len(entries) > 1):
         lines += entries.pop(0)
@@ -172,34 +172,34 @@ def notes(one: Comparison, width: int) -> list[str]:
 def outcome(one: Comparison, width: int, names: int = CLIFFS) -> list[str]:
     """Cases without a partner, kernels with other registers, cliffs: a line each, where there are any.
 
-    names: of cliffs that moved, came or went, the deepest.
+    names: how many cliffs that moved, came or went are named, deepest first.
     """
     lines = []
-    sides = one.alone["side"].value_counts()
+    sides = one.unpaired["side"].value_counts()
     if len(sides):
         lines.append(f"Not compared: {', '.join(f'{n:,} only in the {side}' for side, n in sides.items())}.")
     if len(one.drift):
-        lines.append(f"{counted(len(one.drift), 'kernel')} with other registers, spills or local memory.")
+        lines.append(f"{count_text(len(one.drift), 'kernel')} with other registers, spills or local memory.")
     cliffs = one.cliffs["verdict"].value_counts()
     if cliffs.drop(SAME, errors="ignore").sum():
-        told = [f"{cliffs[name]:,} {word}" for name, word in
+        parts = [f"{cliffs[name]:,} {word}" for name, word in
                 ((SAME, "in place"), ("MOVED", "moved"), ("GONE", "gone"), ("NEW", "new"),
                  ("UNCLEAR", "unclear")) if name in cliffs]  # fmt: skip
-        lines.append(f"Cliffs: {', '.join(told)}.")
-    return lines + [elided(name, width) for name in named_cliffs(one)[:names]]
+        lines.append(f"Cliffs: {', '.join(parts)}.")
+    return lines + [elide(name, width) for name in named_cliffs(one)[:names]]
 
 
 def named_cliffs(one: Comparison) -> list[str]:
     """'moved: registers load-maxnreg, registers_per_thread 32 -> 33 to 40 -> 41 (drop 21 % to 19 %)', ..."""
     changed = one.cliffs[one.cliffs["verdict"].isin(["MOVED", "GONE", "NEW"])]
     deepest = changed[["base_drop", "candidate_drop"]].max(axis=1).sort_values(ascending=False, kind="stable")
-    said = []
+    texts = []
     for row in changed.loc[deepest.index].head(CLIFFS).itertuples():
         sides = dict(GONE=["base"], NEW=["candidate"]).get(row.verdict, ["base", "candidate"])
         at = " to ".join(getattr(row, side) for side in sides)
         drop = " to ".join(digits(getattr(row, f"{side}_drop")) for side in sides)
-        said.append(f"{row.verdict.lower()}: {row.experiment} {row.kernel}, {row.dial} {at} (drop {drop})")
-    return said
+        texts.append(f"{row.verdict.lower()}: {row.experiment} {row.kernel}, {row.dial} {at} (drop {drop})")
+    return texts
 
 
 def experiments(one: Comparison, width: int) -> list[str]:
@@ -211,8 +211,14 @@ def experiments(one: Comparison, width: int) -> list[str]:
         counts = part["verdict"].value_counts()
         known = part.dropna(subset="size")
         most = known.loc[known["size"].idxmax(), "figure"] if len(known) else np.nan
-        told = [f"{counts.get(v, 0):,}" for v in (SAME, *JUDGED)]
-        return [name, f"{len(part):,}", *told, signed(known["figure"].median()), signed(most)]
+        counts_text = [f"{counts.get(v, 0):,}" for v in (SAME, *JUDGED)]
+        return [
+            name,
+            f"{len(part):,}",
+            *counts_text,
+            signed_percent(known["figure"].median()),
+            signed_percent(most),
+        ]
 
     differ = cases["verdict"].ne(SAME).groupby(cases["experiment"]).sum()
     changed = cases["verdict"].isin([FASTER, SLOWER]).groupby(cases["experiment"]).sum()
@@ -225,11 +231,11 @@ def experiments(one: Comparison, width: int) -> list[str]:
     rows = [head, *(row(name, cases[cases["experiment"] == name]) for name in first)]
     if len(others):
         word = "other" if first else "experiment"
-        rows.append(row(others[0] if len(others) == 1 else counted(len(others), word), rest))
-    return aligned(rows, width, 0)
+        rows.append(row(others[0] if len(others) == 1 else count_text(len(others), word), rest))
+    return align_columns(rows, width, 0)
 
 
-def largest(found: list[Comparison], room: int, width: int, numbered: bool = False) -> list[str]:
+def largest_changes(found: list[Comparison], room: int, width: int, numbered: bool = False) -> list[str]:
     """The cases that changed most, SLOWER and FASTER alternating, then the ambiguous ones."""
     tables = [one.cases.assign(figure=figures(one), run=place) for place, one in enumerate(found, 1)]
     cases = pd.concat(tables, ignore_index=True)
@@ -249,34 +255,36 @@ def largest(found: list[Comparison], room: int, width: int, numbered: bool = Fal
     rows = []
     for row in shown.itertuples():
         word = "unsure" if row.verdict == AMBIGUOUS else words[row.verdict][row.run - 1]
-        rows.append([word, signed(row.figure), *([f"{row.run}"] * numbered), row.case_id])
-    return aligned(rows, width, 2 + numbered, left=(0,))
+        rows.append([word, signed_percent(row.figure), *([f"{row.run}"] * numbered), row.case_id])
+    return align_columns(rows, width, 2 + numbered, left=(0,))
 
 
-def hidden(found: list[Comparison], listed: int) -> str:
-    """How many cases are not listed, and where they are."""
+def hidden_text(found: list[Comparison], listed: int) -> str:
+    """How many cases are not listed, and how to list them."""
     left = sum(int((one.cases["verdict"] != SAME).sum()) for one in found) - listed
     where = "--verbose, or --format csv"
     return (
-        f"{counted(left, 'more case')}, and the rest: {where}" if left and listed else f"All of it: {where}"
+        f"{count_text(left, 'more case')}, and the rest: {where}"
+        if left and listed
+        else f"All of it: {where}"
     )
 
 
-def pair(one: Comparison, width: int) -> list[str]:
+def screen_of_pair(one: Comparison, width: int) -> list[str]:
     """The whole screen for one candidate."""
-    lines = [*wrapped(verdict(one), width), *in_seconds(one), *wrapped(opening.sentence(one), width)]
+    lines = [*wrap(verdict(one), width), *in_seconds(one), *wrap(opening.sentence(one), width)]
     lines += [*notes(one, width), ""]
     lines += [*experiments(one, width), *legend([one]), *outcome(one, width), ""]
-    cases = largest([one], LINES - len(lines) - 1, width)
-    return [*lines, *cases, hidden([one], len(cases))]
+    cases = largest_changes([one], LINES - len(lines) - 1, width)
+    return [*lines, *cases, hidden_text([one], len(cases))]
 
 
-def several(found: list[Comparison], outliers: list[str], width: int) -> list[str]:
+def screen_of_several(found: list[Comparison], outliers: list[str], width: int) -> list[str]:
     """The whole screen for several candidates: a row each."""
     changes = [one.verdicts.get(FASTER, 0) + one.verdicts.get(SLOWER, 0) for one in found]
     runs = [found[0].base, *(one.candidate for one in found)]
     names = [
-        elided(name, NAME) + " (model)" * run.modelled
+        elide(name, NAME) + " (model)" * run.is_modelled
         for name, run in zip(names_of([run.path for run in runs]), runs, strict=True)
     ]
     differing = sum(n > 0 for n in changes)
@@ -285,7 +293,9 @@ def several(found: list[Comparison], outliers: list[str], width: int) -> list[st
     if differing:
         worst = int(np.argmax(changes))
         most = found[worst]
-        head += f", most of all {names[1 + worst]}: {changes[worst]:,} of {counted(len(most.cases), 'case')} "
+        head += (
+            f", most of all {names[1 + worst]}: {changes[worst]:,} of {count_text(len(most.cases), 'case')} "
+        )
         head += f"in {quantity(most)}"
     head += "."
     named = {words_of(one) for one in found}
@@ -298,19 +308,19 @@ def several(found: list[Comparison], outliers: list[str], width: int) -> list[st
         most = shown[shown.abs().idxmax()] if shown.notna().any() else np.nan
         counts = [f"{n:,}" for n in (len(one.cases), *(one.verdicts.get(v, 0) for v in JUDGED))]
         name = [names[1 + i], *([one.by] if by else [])]
-        rows.append([str(i + 1), *name, *counts, signed(shown.median()), signed(most)])
-    lines = [*wrapped(head, width), "", *aligned(rows, width, 1, left=(2,) if by else ())]
+        rows.append([str(i + 1), *name, *counts, signed_percent(shown.median()), signed_percent(most)])
+    lines = [*wrap(head, width), "", *align_columns(rows, width, 1, left=(2,) if by else ())]
     if len(kept) < len(found):
-        lines.append(f"{counted(len(found) - len(kept), 'more run')}: --verbose")
+        lines.append(f"{count_text(len(found) - len(kept), 'more run')}: --verbose")
     lines += legend(found)
-    lines += [joined(said.split(", "), width) for said in outliers[:NOTES]]
+    lines += [join_parts(text.split(", "), width) for text in outliers[:NOTES]]
     lines.append("")
-    cases = largest(found, LINES - len(lines) - 1, width, numbered=True)
-    return [*lines, *cases, hidden(found, len(cases))]
+    cases = largest_changes(found, LINES - len(lines) - 1, width, numbered=True)
+    return [*lines, *cases, hidden_text(found, len(cases))]
 
 
 def style(line: str) -> str:
-    """Of a line on a terminal."""
+    """The style of a line on a terminal."""
     if line.startswith("!"):
         return "bold yellow"
     first = re.match(r"(\w+) +[+-]?[\d.,]+ %", line)

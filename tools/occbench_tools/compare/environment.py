@@ -9,9 +9,9 @@ import pandas as pd
 from occbench_tools.folder import Folder
 
 SAME_DEVICE, SAME_KIND, DIFFERENT = "same device", "same kind of device", "different devices"
-# What makes two devices one kind. The rest of `gpu` is listed where it differs.
+# Fields that are equal on devices of one kind. Other fields of `gpu` are listed where they differ.
 KIND = ("name", "compute_capability", "sm_count", "memory_bytes", "memory_bus_bits", "mig")
-# Not listed: every run has its own.
+# Not listed: they differ between any two runs.
 OWN = {"created_utc", "anonymous", "command_line", "parameters", "assumed", "schema_version",
        "method.empty_launch_s", "method.memcpy_bytes_per_s", "method.sm_clock_hz", "disturbance"}  # fmt: skip
 # What a difference means for the numbers, by field.
@@ -32,7 +32,7 @@ MEANS = {
     "experiments": "other experiments were asked for",
     "source": "one of them is a model: nothing of it was measured",
 }
-# Of these, those that are warned of before all tables.
+# The fields that are warned about before all tables.
 GRAVE = {
     "gpu.power_limit_w",
     "gpu.ecc",
@@ -49,7 +49,7 @@ OF_RELATION = {
 
 
 def anonymous_uuid(uuid: str) -> str:
-    """What an anonymous run calls the card of this UUID, as results/schema.json says: its 64-bit FNV-1a."""
+    """The name of this card in an anonymous run (results/schema.json): the 64-bit FNV-1a of its UUID."""
     if uuid.startswith("anonymous-"):
         return uuid
     value = 0xCBF29CE484222325
@@ -59,7 +59,7 @@ def anonymous_uuid(uuid: str) -> str:
 
 
 def device_relation(base: dict[str, Any], other: dict[str, Any]) -> str:
-    """same device (by UUID), same kind of device (by name and size), or different devices: of two `gpu`."""
+    """same device (by UUID), same kind of device (by name and size), or different devices; both are `gpu`."""
     kind = all(base.get(field) == other.get(field) for field in KIND)
     uuids = [gpu.get("uuid") or "" for gpu in (base, other)]
     if kind and all(uuids) and len({*map(anonymous_uuid, uuids)}) == 1:
@@ -86,30 +86,31 @@ def clocks(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[float, flo
 def differences(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """(field, base, candidate, means) where the environments differ, and the warnings that follow.
 
-    A field that only one of them has differs too.
+    A field that only one of the runs has counts as different.
     """
     a, b = flat(base.env), flat(other.env)
     names = [name for name in dict.fromkeys([*a, *b]) if name not in OWN and a.get(name) != b.get(name)]
     names.sort(key=lambda name: (not name.startswith("gpu."), name.startswith("method.")))
-    told = {name for name in names if a.get(name) is not None and b.get(name) is not None}
+    known = {name for name in names if a.get(name) is not None and b.get(name) is not None}
     rows = [
-        (name, text_of(a.get(name)), text_of(b.get(name)), MEANS.get(name, "") * (name in told))
+        (name, text_of(a.get(name)), text_of(b.get(name)), MEANS.get(name, "") * (name in known))
         for name in names
     ]
     before, after, change = clocks(base, other, pairs)
     warnings = []
     if abs(change) >= CLOCK_MATTERS:
-        what = f"the SM clock differs by {100 * abs(change):.2g} %: "
-        what += "seconds (--by time) compare clocks, not code"
+        message = f"the SM clock differs by {100 * abs(change):.2g} %: "
+        message += "seconds (--by time) compare clocks, not code"
         rows.insert(
-            0, ("SM clock, median of the cases", f"{before / 1e6:,.0f} MHz", f"{after / 1e6:,.0f} MHz", what)
+            0,
+            ("SM clock, median of the cases", f"{before / 1e6:,.0f} MHz", f"{after / 1e6:,.0f} MHz", message),
         )
-        warnings.append(what)
+        warnings.append(message)
     relation = device_relation(base.env["gpu"], other.env["gpu"])
     if warning := OF_RELATION.get(relation):
         warnings.append(warning)
-    expected = {"gpu.memory_clock_hz"} if relation == DIFFERENT else set()  # what one pays for
-    warnings += [f"{name}: {MEANS[name]}" for name in names if name in (told & GRAVE) - expected]
+    expected = {"gpu.memory_clock_hz"} if relation == DIFFERENT else set()  # bought with the device
+    warnings += [f"{name}: {MEANS[name]}" for name in names if name in (known & GRAVE) - expected]
     warnings += [
         f"{side} was disturbed: {entry['message']}"
         for side, env in (("base", base.env), ("candidate", other.env))
@@ -122,7 +123,7 @@ def differences(base: Folder, other: Folder, pairs: pd.DataFrame) -> tuple[pd.Da
 
 
 def text_of(value: object) -> str:
-    """A value for people; clocks and rates with as many digits as tell them apart."""
+    """A value for readers; clocks and rates with enough digits to show a difference."""
     if value is None:
         return "(not known)"
     if isinstance(value, float):

@@ -12,13 +12,13 @@ from occbench_tools.folder import Folder
 from occbench_tools.lines import write_whole
 
 
-def numbered(file: Path, label: str, several: bool) -> Path:
-    """FILE, or FILE with the label before its ending where several are written."""
+def labelled_path(file: Path, label: str, several: bool) -> Path:
+    """FILE, or FILE with the label before its suffix where several are written."""
     return file.with_name(f"{file.stem}-{label}{file.suffix}") if several else file
 
 
 def benchmark_json(run: Folder) -> dict[str, Any]:
-    """As --benchmark_out writes it: each visit a repetition, so that tools/compare.py has its U test."""
+    """The JSON that --benchmark_out writes; each visit is a repetition, for tools/compare.py's U test."""
     visits = visits_of(run)
     rows = run.valid.set_index("case_id")
     entries = []

@@ -51,14 +51,14 @@ class Section:
 
 
 def percent(value: float, sign: bool = True) -> str:
-    """'+1.3 %', of a fraction; nothing of NaN."""
+    """'+1.3 %' of a fraction; empty for NaN."""
     return "" if pd.isna(value) else f"{100 * value:{'+' if sign else ''}.2f} %"
 
 
 def sections(one: Comparison, everything: bool) -> list[Section]:
     """The report on one candidate; `everything`: all cases, SAME too, and all without a partner."""
     counts = one.verdicts
-    mark = " (MODEL, not measured)" if one.modelled else ""
+    mark = " (MODEL, not measured)" if one.is_modelled else ""
     env = Section(
         f"{one.base.name} against {one.name}: what differs beside the measurements{mark}",
         [f"{one.relation}: {gpu(one.base.env)}; {gpu(one.candidate.env)}"],
@@ -67,12 +67,14 @@ def sections(one: Comparison, everything: bool) -> list[Section]:
     )
     if one.environment.empty:
         env.lines.append("Nothing else: the same build, driver, toolkit and call.")
-    told = ", ".join(f"{counts.get(verdict, 0):,} {verdict}" for verdict in (SAME, FASTER, SLOWER, AMBIGUOUS))
+    counts_text = ", ".join(
+        f"{counts.get(verdict, 0):,} {verdict}" for verdict in (SAME, FASTER, SLOWER, AMBIGUOUS)
+    )
     total = Section(
         f"Cases, by {BY[one.by]}{mark}",
         [
-            f"{len(one.cases):,} cases: {told}. A change counts from {100 * one.threshold:g} % on.",
-            *alone(one, everything),
+            f"{len(one.cases):,} cases: {counts_text}. A change counts from {100 * one.threshold:g} % on.",
+            *unpaired_lines(one, everything),
         ],
         [
             ["experiment", "cases", "same", "faster", "slower", "ambiguous", "median", "largest", "in"],
@@ -87,9 +89,9 @@ def sections(one: Comparison, everything: bool) -> list[Section]:
 
 def first_section(one: Comparison) -> list[Section]:
     """Throughput over theoretical occupancy, where both runs have its two kernels."""
-    said = opening.sentence(one)
-    title = "Throughput over theoretical occupancy" + " (MODEL, not measured)" * one.modelled
-    return [Section(title, [said], picture=opening.picture(one))] if said else []
+    sentence = opening.sentence(one)
+    title = "Throughput over theoretical occupancy" + " (MODEL, not measured)" * one.is_modelled
+    return [Section(title, [sentence], picture=opening.picture(one))] if sentence else []
 
 
 def gpu(env: dict) -> str:
@@ -103,21 +105,21 @@ def grid(table: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-def alone(one: Comparison, everything: bool) -> list[str]:
-    """How many cases found no partner, on which side, and why."""
-    said = []
-    for (side, why), rows in one.alone.groupby(["side", "why"], sort=True):
+def unpaired_lines(one: Comparison, everything: bool) -> list[str]:
+    """Lines on the cases without a partner: how many, on which side, and why."""
+    lines = []
+    for (side, reason), rows in one.unpaired.groupby(["side", "why"], sort=True):
         names = rows["case_id"].tolist()
         most = len(names) if everything else 3
         more = f" and {len(names) - most:,} more" if len(names) > most else ""
-        said.append(f"{len(names):,} of {side} without a partner, {why}: {', '.join(names[:most])}{more}")
+        lines.append(f"{len(names):,} of {side} without a partner, {reason}: {', '.join(names[:most])}{more}")
     if by := [
-        f"{n:,} by {how}" for how, n in one.cases["aligned_by"].value_counts().items() if how != "case_id"
+        f"{n:,} by {key}" for key, n in one.cases["aligned_by"].value_counts().items() if key != "case_id"
     ]:
-        said.append(f"Aligned by name but for {', '.join(by)}.")
+        lines.append(f"Aligned by name but for {', '.join(by)}.")
     if one.by == "ceiling" and (n := int((one.cases["by"] == "cycles").sum())):
-        said.append(f"{n:,} cases have no ceiling in common and are judged by cycles.")
-    return said
+        lines.append(f"{n:,} cases have no ceiling in common and are judged by cycles.")
+    return lines
 
 
 def case_section(one: Comparison, everything: bool, mark: str) -> Section:
@@ -163,7 +165,9 @@ def kernels(one: Comparison, mark: str) -> list[Section]:
 def cliff_section(one: Comparison, mark: str) -> Section:
     """Did the cliff move?"""
     counts = one.cliffs["verdict"].value_counts()
-    said = ", ".join(f"{n:,} {verdict}" for verdict, n in counts.items()) or "no sweep of both has a cliff"
+    counts_text = (
+        ", ".join(f"{n:,} {verdict}" for verdict, n in counts.items()) or "no sweep of both has a cliff"
+    )
     moved = one.cliffs[one.cliffs["verdict"] != SAME]
     head = ["cliff", "experiment", "family", "kernel", "dial", "cause", "base", "candidate", "drops"]
     lines = [
@@ -171,7 +175,7 @@ def cliff_section(one: Comparison, mark: str) -> Section:
          f"{percent(row['base_drop'], False)} / {percent(row['candidate_drop'], False)}".strip(" /")]
         for _, row in moved.iterrows()
     ]  # fmt: skip
-    return Section(f"Did the cliff move?{mark}", [f"Cliffs: {said}."], [head, *lines] if lines else [])
+    return Section(f"Did the cliff move?{mark}", [f"Cliffs: {counts_text}."], [head, *lines] if lines else [])
 
 
 def device_section(table: pd.DataFrame, outliers: list[str]) -> Section:
@@ -179,23 +183,23 @@ def device_section(table: pd.DataFrame, outliers: list[str]) -> Section:
     lines = [[str(row[0]), *map(percent, row[1:])] for row in table.itertuples(index=False, name=None)]
     return Section(
         "Over all cards: median change against base, and their spread",
-        [f"{said}." for said in outliers] or ["No card is an outlier."],
+        [f"{text}." for text in outliers] or ["No card is an outlier."],
         [list(table.columns), *lines],
     )
 
 
 def terminal(parts: list[Section], width: int | None) -> str:
-    """Tables of rich; width: None lets rich find out."""
+    """Text with tables of rich; width: None lets rich find it."""
     stream = io.StringIO()
     screen = Console()
     colour = screen.is_terminal
     console = Console(file=stream, force_terminal=colour, width=width or (screen.width if colour else 200))
     for part in parts:
         console.print(Text(printable(part.title), style="bold"))
-        for said in part.warnings:
-            console.print(Text(f"! {printable(said)}", style="bold yellow"))
-        for said in part.lines:
-            console.print(Text(printable(said)))
+        for text in part.warnings:
+            console.print(Text(f"! {printable(text)}", style="bold yellow"))
+        for text in part.lines:
+            console.print(Text(printable(text)))
         if part.table:
             table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
             for name in part.table[0]:
@@ -212,8 +216,8 @@ def markdown(parts: list[Section]) -> str:
     out = []
     for part in parts:
         out += [f"## {plain(part.title)}", ""]
-        out += [f"**{plain(said)}**\n" for said in part.warnings] + [
-            f"{plain(said)}\n" for said in part.lines
+        out += [f"**{plain(text)}**\n" for text in part.warnings] + [
+            f"{plain(text)}\n" for text in part.lines
         ]
         if part.table:
             head, *rows = ([plain(cell) for cell in row] for row in part.table)
@@ -222,7 +226,7 @@ def markdown(parts: list[Section]) -> str:
 
 
 def page(parts: list[Section]) -> str:
-    """One HTML file that needs nothing else."""
+    """One self-contained HTML file."""
 
     def cell(tag: str, text: str) -> str:
         mark = f' class="{text}"' if text in COLOURS else ""
@@ -233,8 +237,8 @@ def page(parts: list[Section]) -> str:
     out.append(f"<style>{STYLE}</style><h1>Two runs compared</h1>")
     for part in parts:
         out.append(cell("h2", part.title))
-        out += [f'<p class="warning">{html(said)}</p>' for said in part.warnings]
-        out += [cell("p", said) for said in part.lines]
+        out += [f'<p class="warning">{html(text)}</p>' for text in part.warnings]
+        out += [cell("p", text) for text in part.lines]
         out += [part.picture] * bool(part.picture)
         if part.table:
             head, *rows = part.table
@@ -244,13 +248,13 @@ def page(parts: list[Section]) -> str:
     return "\n".join(out) + "</html>\n"
 
 
-def as_csv(all_of_them: list[Comparison]) -> str:
+def as_csv(found: list[Comparison]) -> str:
     """Every aligned case of every candidate, one row each, fractions as fractions."""
-    return csv(pd.concat([labelled(one) for one in all_of_them]))
+    return csv(pd.concat([labelled_cases(one) for one in found]))
 
 
-def labelled(one: Comparison) -> pd.DataFrame:
-    """The table of cases with the run's name and what the two runs are."""
+def labelled_cases(one: Comparison) -> pd.DataFrame:
+    """The table of cases with the run's name, the devices' relation and both sources."""
     cases = one.cases.copy()
     cases.insert(0, "candidate", one.name)
     return cases.assign(
@@ -267,8 +271,8 @@ def as_json(all_of_them: list[Comparison], cards: tuple[pd.DataFrame, list[str]]
             base_source=one.base.env["source"], source=one.candidate.env["source"], by=one.by,
             threshold=one.threshold, warnings=one.warnings, verdicts=one.verdicts,
             environment=records(one.environment), experiments=records(one.experiments),
-            cases=records(labelled(one)), without_partner=records(one.alone), drift=records(one.drift),
-            cliffs=records(one.cliffs),
+            cases=records(labelled_cases(one)), without_partner=records(one.unpaired),
+            drift=records(one.drift), cliffs=records(one.cliffs),
         )
         for one in all_of_them
     ]  # fmt: skip

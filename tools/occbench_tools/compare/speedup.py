@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of different devices compared: the speed-up comes first, then all that differs."""
+"""Runs of different devices compared: the speed-up comes first, then all differences."""
 
 import numpy as np
 import pandas as pd
@@ -11,10 +11,10 @@ from occbench_tools.compare.digest import (
     JUDGED,
     NAME,
     chance,
-    counted,
+    count_text,
     gpu,
-    hidden,
-    largest,
+    hidden_text,
+    largest_changes,
     notes,
     outcome,
 )  # fmt: skip
@@ -23,17 +23,19 @@ from occbench_tools.compare.show import Section
 from occbench_tools.compare.verdicts import FASTER, SAME, SLOWER
 from occbench_tools.devices import speedup
 from occbench_tools.folder import Folder
-from occbench_tools.screen import LINES, aligned, elided, joined, wrapped
+from occbench_tools.screen import LINES, align_columns, elide, join_parts, wrap
 
 ROWS = 4  # of curves on the screen
-LISTED = 6  # cases on it: the speed-up comes first
-MATRIX = 6  # runs of a matrix on it
+LISTED = 6  # cases on the screen
+MATRIX = 6  # runs of a matrix on the screen
 TIMED = "timed"  # form of the chains that one thread times: one number per kind of memory
 
 
 def is_upgrade(one: Comparison) -> bool:
     """Whether it compares two devices by the seconds that a user waits, both measured or both of a model."""
-    return one.relation == DIFFERENT and one.by == "time" and one.base.modelled == one.candidate.modelled
+    return (
+        one.relation == DIFFERENT and one.by == "time" and one.base.is_modelled == one.candidate.is_modelled
+    )
 
 
 def rows_of(one: Comparison) -> pd.DataFrame:
@@ -41,14 +43,14 @@ def rows_of(one: Comparison) -> pd.DataFrame:
     return speedup.pairs_of(one.base.valid, one.candidate.valid, one.cases)
 
 
-def times(value: float) -> str:
-    """'1.07', of a speed-up."""
+def times_text(value: float) -> str:
+    """'1.07' for a speed-up; empty for NaN."""
     return "" if pd.isna(value) else f"{value:.2f}"
 
 
-def ends(row: pd.Series) -> str:
+def range_text(row: pd.Series) -> str:
     """'1.02-1.39'"""
-    return f"{times(row['low'])}-{times(row['high'])}" if row["count"] > 1 else ""
+    return f"{times_text(row['low'])}-{times_text(row['high'])}" if row["count"] > 1 else ""
 
 
 def devices(one: Comparison) -> tuple[str, str]:
@@ -57,7 +59,7 @@ def devices(one: Comparison) -> tuple[str, str]:
     names = [gpu(run) for run in runs]
     if names[0] == names[1]:
         paths = names_of([run.path for run in runs])
-        names = [f"{name} ({elided(path, NAME)})" for name, path in zip(names, paths, strict=True)]
+        names = [f"{name} ({elide(path, NAME)})" for name, path in zip(names, paths, strict=True)]
     return names[0], names[1]
 
 
@@ -67,35 +69,35 @@ def headline(one: Comparison, rows: pd.DataFrame) -> list[str]:
     count, median, low, high = speedup.spread(rows["speedup"])
     if not count:
         return [f"{new} against {old}: no case counts its work alike in both."]
-    told = [f"{one.verdicts.get(name, 0):,} {name}" for name in (JUDGED[0], JUDGED[1], SAME, JUDGED[2])]
+    counts = [f"{one.verdicts.get(name, 0):,} {name}" for name in (JUDGED[0], JUDGED[1], SAME, JUDGED[2])]
     return [
-        f"{new} against {old}: {times(low)} to {times(high)} times as fast "
-        f"(90 % of {counted(count, 'case')}); median {times(median)}.",
-        f"{', '.join(told)}: in seconds, by more than {chance(one)}.",
+        f"{new} against {old}: {times_text(low)} to {times_text(high)} times as fast "
+        f"(90 % of {count_text(count, 'case')}); median {times_text(median)}.",
+        f"{', '.join(counts)}: in seconds, by more than {chance(one)}.",
     ]
 
 
 def law_rows(rows: pd.DataFrame) -> list[list[str]]:
-    """The bands of DRAM, the only ceiling whose share says what another DRAM is worth."""
+    """The bands of DRAM, the only ceiling whose share predicts the gain by another DRAM."""
     table = speedup.law(rows)
     table = table[table["kind"] == "DRAM"]
     if table.empty:
         return []
-    told = [[f"{row['from']}-{row['to']} %", f"{row['count']:,}", times(row["median"]), ends(row)]
+    body = [[f"{row['from']}-{row['to']} %", f"{row['count']:,}", times_text(row["median"]), range_text(row)]
             for _, row in table.iterrows()]  # fmt: skip
-    return [["DRAM used", "cases", "median", "90 %"], *told]
+    return [["DRAM used", "cases", "median", "90 %"], *body]
 
 
 def bound_rows(rows: pd.DataFrame) -> list[list[str]]:
-    """What bounded the cases on the old device."""
-    told = [
-        [row["bound"], f"{row['count']:,}", times(row["median"]), ends(row)]
+    """Speed-ups by the cases' bound on the old device."""
+    body = [
+        [row["bound"], f"{row['count']:,}", times_text(row["median"]), range_text(row)]
         for _, row in speedup.by_bound(rows).iterrows()
     ]
-    return [["bound by", "cases", "median", "90 %"], *told] if told else []
+    return [["bound by", "cases", "median", "90 %"], *body] if body else []
 
 
-def beside(left: list[str], right: list[str], width: int) -> list[str]:
+def place_side_by_side(left: list[str], right: list[str], width: int) -> list[str]:
     """Two tables side by side where they fit, else one below the other."""
     room = max(map(len, left), default=0) + 4
     if not left or room + max(map(len, right), default=0) > width:
@@ -106,16 +108,16 @@ def beside(left: list[str], right: list[str], width: int) -> list[str]:
 
 
 def curve_rows(one: Comparison, rows: pd.DataFrame) -> list[list[str]]:
-    """Per experiment the speed-up at both ends of its dial, and where its curves part."""
+    """Per experiment the speed-up at both ends of its dial, and where its curves diverge."""
     head = ["experiment", "median", "over its dial", "from", "to", "curves part", "at"]
-    told = []
+    body = []
     for _, row in speedup.curves(rows, one.base.env["experiments"]).iterrows():
-        parts = f"{row['parted']} of {row['curves']}" if row["curves"] else ""
-        at = f"{row['parts_at']:g}" if pd.notna(row["parts_at"]) else ""
+        parts = f"{row['diverging']} of {row['curves']}" if row["curves"] else ""
+        at = f"{row['diverges_at']:g}" if pd.notna(row["diverges_at"]) else ""
         dial = f"{row['dial']} {row['first']:g} to {row['last']:g}" if pd.notna(row["first"]) else row["dial"]
-        told.append([row["experiment"], times(row["median"]), dial, times(row["at_first"]),
-                     times(row["at_last"]), parts, at])  # fmt: skip
-    return [head, *told]
+        body.append([row["experiment"], times_text(row["median"]), dial, times_text(row["at_first"]),
+                     times_text(row["at_last"]), parts, at])  # fmt: skip
+    return [head, *body]
 
 
 def latency_words(rows: pd.DataFrame) -> list[str]:
@@ -128,49 +130,55 @@ def latency_words(rows: pd.DataFrame) -> list[str]:
 
 
 def screen(one: Comparison, width: int) -> list[str]:
-    """The whole screen: speed-up by share of the old device, where curves part, and the environment."""
+    """The whole screen: speed-up by share of the old device, where curves diverge, and the environment."""
     rows = rows_of(one)
-    lines = wrapped(" ".join([*headline(one, rows), opening.sentence(one)]), width)
-    tables = [aligned(table, width, 0) for table in (law_rows(rows), bound_rows(rows))]
-    lines += ["", *beside(*tables, width)]
+    lines = wrap(" ".join([*headline(one, rows), opening.sentence(one)]), width)
+    tables = [align_columns(table, width, 0) for table in (law_rows(rows), bound_rows(rows))]
+    lines += ["", *place_side_by_side(*tables, width)]
     last = [*outcome(one, width, names=1), *notes(one, width)]
-    if told := latency_words(rows):
-        last = [*wrapped(f"Latency, cycles: {joined(told, 2 * width - 25)}.", width), *last]
+    if latencies := latency_words(rows):
+        last = [*wrap(f"Latency, cycles: {join_parts(latencies, 2 * width - 25)}.", width), *last]
     room = LINES - len(lines) - len(last) - 3
     parting = curve_rows(one, rows)[: max(0, min(ROWS, room - 1)) + 1]
     if room > 2 and len(parting) > 1:
-        lines += ["", *aligned(parting, width, 2, left=(0,))]
+        lines += ["", *align_columns(parting, width, 2, left=(0,))]
     lines += ["", *last]
-    cases = largest([one], min(LISTED, LINES - len(lines) - 2), width)
-    return [*lines, *([""] if cases else []), *cases, hidden([one], len(cases))]
+    cases = largest_changes([one], min(LISTED, LINES - len(lines) - 2), width)
+    return [*lines, *([""] if cases else []), *cases, hidden_text([one], len(cases))]
 
 
 def sections(one: Comparison, everything: bool) -> list[Section]:
     """All tables; the environment, which two devices never share, comes last."""
     rows = rows_of(one)
-    mark = " (MODEL, not measured)" if one.modelled else ""
-    said = headline(one, rows)
+    mark = " (MODEL, not measured)" if one.is_modelled else ""
+    lines = headline(one, rows)
     environment, total, cases, *rest = show.sections(one, everything)
-    parts = [Section(f"Speed-up{mark}", said, bound_rows(rows))]
+    parts = [Section(f"Speed-up{mark}", lines, bound_rows(rows))]
     parts.append(Section(f"Speed-up over the share of the old device's ceiling{mark}", [], every_law(rows)))
-    parted = "A curve parts where its speed-up leaves that of its lowest dial value by "
-    parted += f"{100 * speedup.PARTED:g} % for good; median over its curves."
-    parts.append(Section("Speed-up over the dial of each experiment", [parted], curve_rows(one, rows)))
+    explanation = "A curve parts where its speed-up leaves that of its lowest dial value by "
+    explanation += f"{100 * speedup.DIVERGENCE:g} % for good; median over its curves."
+    parts.append(Section("Speed-up over the dial of each experiment", [explanation], curve_rows(one, rows)))
     if len(chains := latency_rows(rows)) > 1:
         parts.append(Section("Latencies side by side: one thread, one chain", [], chains))
     kinds = ("gpu.", "cuda_toolkit", "git_commit", "preset", "benchmark_filter")
-    told = one.environment[one.environment["field"].str.startswith(kinds)]
-    environment.table = show.grid(told) if len(told) else []
+    changes = one.environment[one.environment["field"].str.startswith(kinds)]
+    environment.table = show.grid(changes) if len(changes) else []
     return [*parts, total, *rest, cases, environment]
 
 
 def every_law(rows: pd.DataFrame) -> list[list[str]]:
     """All kinds of ceiling, band by band."""
-    told = [
-        [row["kind"], f"{row['from']}-{row['to']} %", f"{row['count']:,}", times(row["median"]), ends(row)]
+    body = [
+        [
+            row["kind"],
+            f"{row['from']}-{row['to']} %",
+            f"{row['count']:,}",
+            times_text(row["median"]),
+            range_text(row),
+        ]
         for _, row in speedup.law(rows).iterrows()
     ]
-    return [["ceiling", "share used", "cases", "median", "90 %"], *told]
+    return [["ceiling", "share used", "cases", "median", "90 %"], *body]
 
 
 def latency_rows(rows: pd.DataFrame) -> list[list[str]]:
@@ -196,41 +204,41 @@ def speedups(runs: list[Folder]) -> list[list[tuple[int, float, float, float]]]:
 
 
 def labels(runs: list[Folder]) -> list[str]:
-    """A short name for each run that no other has."""
+    """A short, unique name for each run."""
     names = [gpu(run).removeprefix("NVIDIA ") for run in runs]
     return [name if names.count(name) == 1 else f"{name} #{names[: i + 1].count(name)}"
             for i, name in enumerate(names)]  # fmt: skip
 
 
 def matrix(runs: list[Folder]) -> Section:
-    """All of it, with the spread; BASE is 0."""
+    """The whole matrix, with the spread; BASE is 0."""
     head = ["", "device", *(f"against {i}" for i in range(len(runs)))]
     rows = [
-        [f"{i}", name, *(f"{times(median)} {times(low)}-{times(high)}" * (i != k)
+        [f"{i}", name, *(f"{times_text(median)} {times_text(low)}-{times_text(high)}" * (i != k)
                          for k, (_, median, low, high) in enumerate(row))]
         for i, (name, row) in enumerate(zip(labels(runs), speedups(runs), strict=True))
     ]  # fmt: skip
-    said = ["Row over column: median of the cases, and the range of 90 % of them."]
-    return Section("Times as fast", said, [head, *rows])
+    lines = ["Row over column: median of the cases, and the range of 90 % of them."]
+    return Section("Times as fast", lines, [head, *rows])
 
 
-def several(found: list[Comparison], width: int) -> list[str]:
+def screen_of_several(found: list[Comparison], width: int) -> list[str]:
     """The whole screen of several devices: a matrix of medians, and the verdicts against BASE."""
     bests = [speedup.spread(rows_of(one)["speedup"])[1] if is_upgrade(one) else 0.0 for one in found]
     place = int(np.argmax(np.nan_to_num(bests)))
     new, old = devices(found[place])
     head = f"{len(found) + 1} runs: {new} is fastest, "
-    head += f"{times(bests[place])} times as fast as {old} (median)."
+    head += f"{times_text(bests[place])} times as fast as {old} (median)."
     runs = [found[0].base, *(one.candidate for one in found)][:MATRIX]
     counts = [["", "", ""], *([f"{one.verdicts.get(name, 0):,}" for name in (FASTER, SLOWER, SAME)]
                               for one in found)]  # fmt: skip
     rows = [["", "device", *(f"vs {i}" for i in range(len(runs))), "faster", "slower", "same"]]
     for i, (name, row) in enumerate(zip(labels(runs), speedups(runs), strict=True)):
-        rows.append([f"{i}", name, *(times(median) for _, median, _, _ in row), *counts[i]])
-    lines = [*wrapped(head, width), "", *aligned(rows, width, 1)]
+        rows.append([f"{i}", name, *(times_text(median) for _, median, _, _ in row), *counts[i]])
+    lines = [*wrap(head, width), "", *align_columns(rows, width, 1)]
     if len(found) + 1 > len(runs):
-        lines.append(f"{counted(len(found) + 1 - len(runs), 'more run')}: --verbose")
-    lines += wrapped("Times as fast, median of the cases: row over column. Verdicts: compared with 0.", width)
+        lines.append(f"{count_text(len(found) + 1 - len(runs), 'more run')}: --verbose")
+    lines += wrap("Times as fast, median of the cases: row over column. Verdicts: compared with 0.", width)
     lines.append("")
-    cases = largest(found, LINES - len(lines) - 1, width, numbered=True)
-    return [*lines, *cases, hidden(found, len(cases))]
+    cases = largest_changes(found, LINES - len(lines) - 1, width, numbered=True)
+    return [*lines, *cases, hidden_text(found, len(cases))]

@@ -12,9 +12,9 @@ from occbench_tools.folder import Folder
 CODE = ("registers_per_thread", "local_bytes")
 SWEEP = ["experiment", "family", "kernel", "sweep", "dial"]
 MATCHED = [*SWEEP, "from_value", "to_value", "cause", "drop", "verdict"]
-CLIFF = ("confirmed", "unpredicted")  # verdicts of find_cliffs that say a cliff is there
-# A drop changes by so much at least (fraction of the throughput) where a cliff comes or goes: in six pairs of
-# reruns on one H200 those that only one run is sure of differ by less.
+CLIFF = ("confirmed", "unpredicted")  # verdicts of find_cliffs that confirm a cliff
+# Least change of a drop (fraction of the throughput) where a cliff comes or goes: in six pairs of reruns on
+# one H200 the drops of cliffs that only one run confirms differ by less.
 CLIFF_CHANGE = 0.03
 OUTLIER = 3  # median absolute deviations
 
@@ -22,8 +22,8 @@ OUTLIER = 3  # median absolute deviations
 def by_experiment(cases: pd.DataFrame) -> pd.DataFrame:
     """Cases, verdicts, the median change and the largest (fractions) of each experiment."""
     lines = []
-    told = cases[["experiment", "case_id", "verdict", "change"]]
-    for experiment, rows in told.groupby("experiment", sort=True):
+    judged = cases[["experiment", "case_id", "verdict", "change"]]
+    for experiment, rows in judged.groupby("experiment", sort=True):
         counts = rows["verdict"].value_counts()
         known = rows.dropna(subset="change")
         worst = known.loc[known["change"].abs().idxmax()] if len(known) else None
@@ -73,14 +73,14 @@ def drift(base: Folder, other: Folder, cases: pd.DataFrame) -> pd.DataFrame:
 
 
 def cliffs_of(folder: Folder) -> pd.DataFrame:
-    """The cliffs that theory or the run's cases know, with what the cases say of each."""
+    """The cliffs that theory predicts or the run's cases show, with a verdict on each."""
     from occbench_tools.cliffs import find_cliffs
 
     return find_cliffs(folder.valid, folder.env)
 
 
 def kernels_of(folder: Folder) -> set[tuple[str, str, str]]:
-    """All that a sweep of its valid cases may be called, by experiment and family."""
+    """All names that a sweep of its valid cases may have, with experiment and family."""
     rows = folder.valid
     names = (rows.get(name) for name in ("variant", "curve", "form", "family"))
     return {
@@ -92,9 +92,9 @@ def kernels_of(folder: Folder) -> set[tuple[str, str, str]]:
 def moved_cliffs(base: Folder, other: Folder, known: pd.DataFrame | None = None) -> pd.DataFrame:
     """Did the cliff move? Columns of a sweep, cause, base and candidate ('128 -> 129'), their drops, verdict.
 
-    SAME: between the same values of the dial. MOVED: the sweep has one of the same cause between others.
-    GONE and NEW: one side has none. UNCLEAR: one side cannot tell, or has one that is little deeper than what
-    the other has in its place. Only kernels that both runs have. known: cliffs_of(base), if it is at hand.
+    SAME: between the same values of the dial. MOVED: the sweep has one of the same cause at other values.
+    GONE and NEW: one side has none. UNCLEAR: one side cannot tell, or its cliff is little deeper than the
+    other's drop there. Only kernels that both runs have. known: cliffs_of(base), if available.
     """
     known = cliffs_of(base) if known is None else known
     tables = [table[MATCHED].assign(side=side) for side, table in enumerate((known, cliffs_of(other)))]
@@ -110,16 +110,16 @@ def moved_cliffs(base: Folder, other: Folder, known: pd.DataFrame | None = None)
         sweep = [next(filter(None, rows))[0][name] for name in SWEEP]
         if tuple(sweep[:3]) not in both:
             continue
-        for pair, verdict in matched(*rows):
-            told = [f"{row['from_value']:g} -> {row['to_value']:g}" if row else "" for row in pair]
+        for pair, verdict in match_cliffs(*rows):
+            steps = [f"{row['from_value']:g} -> {row['to_value']:g}" if row else "" for row in pair]
             drops = [row["drop"] if row else np.nan for row in pair]
             cause = next(row["cause"] for row in pair if row)
-            lines.append((*sweep, cause, *told, *drops, verdict))
+            lines.append((*sweep, cause, *steps, *drops, verdict))
     names = [*SWEEP, "cause", "base", "candidate", "base_drop", "candidate_drop", "verdict"]
     return pd.DataFrame(lines, columns=names)
 
 
-def matched(ours: list[dict], theirs: list[dict]) -> list[tuple[tuple[dict | None, dict | None], str]]:
+def match_cliffs(ours: list[dict], theirs: list[dict]) -> list[tuple[tuple[dict | None, dict | None], str]]:
     """Pairs the cliffs of one sweep: at the same place first, then the nearest of its cause."""
     pairs: list[tuple[tuple[dict | None, dict | None], str]] = []
     for row in list(ours):
@@ -128,8 +128,8 @@ def matched(ours: list[dict], theirs: list[dict]) -> list[tuple[tuple[dict | Non
             ours.remove(row)
             theirs.remove(twin)
             sure = [r["verdict"] in CLIFF for r in (row, twin)]
-            apart = abs(row["drop"] - twin["drop"]) >= CLIFF_CHANGE
-            doubt = "UNCLEAR" if not apart or "unclear" in (row["verdict"], twin["verdict"]) else ""
+            is_different = abs(row["drop"] - twin["drop"]) >= CLIFF_CHANGE
+            doubt = "UNCLEAR" if not is_different or "unclear" in (row["verdict"], twin["verdict"]) else ""
             if any(sure):
                 pairs.append(((row, twin), SAME if all(sure) else doubt or ("GONE" if sure[0] else "NEW")))
     ours, theirs = ([row for row in side if row["verdict"] in CLIFF] for side in (ours, theirs))
@@ -142,12 +142,12 @@ def matched(ours: list[dict], theirs: list[dict]) -> list[tuple[tuple[dict | Non
             left.remove(i)
             right.remove(k)
             pairs.append(((ours[i], theirs[k]), "MOVED"))
-    alone = [((ours[i], None), "GONE") for i in sorted(left)] + [
+    unmatched = [((ours[i], None), "GONE") for i in sorted(left)] + [
         ((None, theirs[k]), "NEW") for k in sorted(right)
     ]
     return pairs + [
         (pair, verdict if next(filter(None, pair))["drop"] >= CLIFF_CHANGE else "UNCLEAR")
-        for pair, verdict in alone
+        for pair, verdict in unmatched
     ]
 
 
@@ -164,10 +164,10 @@ def across_devices(tables: dict[str, pd.DataFrame], floor: float) -> tuple[pd.Da
     middle = table.median(axis=1)
     away = table.sub(middle, axis=0).abs()
     far = away.gt(np.maximum(floor, OUTLIER * away.median(axis=1)), axis=0)
-    said = []
+    outliers = []
     for card in table.columns:
         rows = [f"{e} ({100 * (table.at[e, card] - middle[e]):+.1f} %)" for e in table.index[far[card]]]
         if rows:
-            said.append(f"{card} is an outlier in {', '.join(rows)}")
+            outliers.append(f"{card} is an outlier in {', '.join(rows)}")
     spread = table.max(axis=1) - table.min(axis=1)
-    return table.assign(spread=spread).rename_axis("experiment").reset_index(), said
+    return table.assign(spread=spread).rename_axis("experiment").reset_index(), outliers

@@ -5,13 +5,13 @@ What is compared is the cost of a unit of work, on a log scale: seconds, SM cycl
 SM clock, or the inverse of the share of the device's own ceiling. At a reference clock a case takes the SM
 cycles that it took, or, where DRAM or the L2 binds it, the seconds: they keep their clocks when the SMs'
 moves.
-Launches of one visit follow one another within milliseconds and are as good as one, so that a visit's median
-counts once. Two runs differ by the Hodges-Lehmann estimate (the median over all pairs of visits), with the
+Launches of one visit follow one another within milliseconds and count as one: a visit contributes its median
+once. Two runs differ by the Hodges-Lehmann estimate (the median over all pairs of visits), with the
 95 % interval that belongs to the Mann-Whitney test.
 
-That test alone would call nearly every rerun different, since each process places its data anew. It is
-therefore put the other way: is the difference beyond what another process of the same build makes?
-`margin` is that allowance; see MARGIN and SPREAD_SHARE. Its p-values are put through Benjamini and Hochberg.
+That test alone would call nearly every rerun different, since each process places its data anew. Tested is
+therefore whether the difference exceeds that between two processes of the same build: `margin` is that
+allowance; see MARGIN and SPREAD_SHARE. The p-values are corrected by Benjamini and Hochberg.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ LEVEL = 0.05  # of the false discovery rate, and 1 - that of the intervals
 # of 1,769 cases keep to in six pairs of runs on one H200 (0.26-0.29 %), and nearly all of them do between
 # two H200s (98 % within 1.9 %).
 MARGIN = {"same device": 0.0025, "same kind of device": 0.01, "different devices": 0.01}
-# Least change that is worth a word: clear of these margins.
+# Least change that is reported: clear of these margins.
 THRESHOLD = {"same device": 0.005, "same kind of device": 0.03, "different devices": 0.03}
 # A case whose launches scatter may find another mix of speeds in the next process. Where a case's visits lie
 # over the whole run, as from schema 5 on, its own interval knows that: in a pair of runs on one H200 96 % of
@@ -44,11 +44,11 @@ MODEL_CHANCE = 0.03  # differences that the model's simulation leaves to chance
 # With fewer visits no order of the ranks is improbable enough among some thousand cases, and Welch's t test
 # takes the place of Mann and Whitney's.
 FEW_VISITS = 12
-MANY_VISITS = 50  # from so many on the normal law is as good, and the exact one takes minutes
-SEVERAL_SPEEDS = 0.02  # from p10 to p90: worth telling as the reason
+MANY_VISITS = 50  # from here on the normal law is as good, and the exact one takes minutes
+SEVERAL_SPEEDS = 0.02  # from p10 to p90: enough to be named as the reason
 OWN_CLOCK = ("DRAM", "L2")  # of bound_predicted
 SM_BINDS = ("shared memory", "issue", "pipe", "L1", "register port")
-MIXED = 0.01  # of the test whether two runs have their two speeds in one mix
+MIXED = 0.01  # level of the test whether two runs have the same mix of two speeds
 
 
 def default_threshold(relation: str, model: bool) -> float:
@@ -100,25 +100,25 @@ def visits_of(folder: Folder) -> Visits:
 
 
 def keeps_seconds(rows: pd.DataFrame) -> np.ndarray:
-    """Which rows take the same seconds where the SM clock moves: DRAM and the L2 keep theirs.
+    """Which rows take the same seconds at another SM clock: DRAM and the L2 keep their clocks.
 
-    By what the model says binds them; where that is no unit, or not known, by the ceiling. In two pairs of
+    By the bound that the model predicts; where that is no unit, or not known, by the ceiling. In two pairs of
     runs on H100s whose clock rose from 1,980 to 1,995 MHz in the first, 550 cases that DRAM or the L2 binds
     follow 0.03 of it in the median, whatever their ceiling, and 926 that the SM's own units bind 0.96.
-    A case's own samples tell worse: within a run the clock moves too little.
+    A case's own samples show less: within a run the clock moves too little.
     """
     bound = rows["bound_predicted"] if "bound_predicted" in rows else pd.Series("", rows.index)
     by_ceiling = (rows["ceiling_kind"] == "dram") & ~bound.isin(SM_BINDS)
     return (bound.isin(OWN_CLOCK) | by_ceiling).to_numpy()
 
 
-def dram(rows: pd.DataFrame) -> np.ndarray:
+def has_dram_ceiling(rows: pd.DataFrame) -> np.ndarray:
     """Which rows have DRAM as their ceiling, which is in bytes per second."""
     return (rows["ceiling_kind"] == "dram").to_numpy()
 
 
 def unit_costs(rows: pd.DataFrame, sms: int) -> pd.DataFrame:
-    """Per case what to add to the log of a launch's seconds (cycles) for the log cost of a unit of work.
+    """Per case the offset from the log of a launch's seconds (cycles) to the log cost of a unit of work.
 
     cycles are those of the SMs that the grid reaches; ceiling is NaN where a case has none.
     """
@@ -136,7 +136,7 @@ def summary_shift(
 ) -> pd.DataFrame:
     """Differences of the log costs by the medians of cases.csv alone, for each measure.
 
-    still: the cases whose seconds count at a reference clock, and not their cycles.
+    still: the cases whose seconds, not cycles, count at a reference clock.
     """
     time = np.log(other["time_median_s"].to_numpy()) - np.log(base["time_median_s"].to_numpy())
     clock = np.log(other["sm_clock_hz"].to_numpy()) - np.log(base["sm_clock_hz"].to_numpy())
@@ -182,26 +182,26 @@ def shifts(
             )
             if test:
                 allowed = margin[some][:, None]
-                longer = beyond(b - allowed, a)
-                shorter = beyond(a, b + allowed)
+                longer = greater_tail(b - allowed, a)
+                shorter = greater_tail(a, b + allowed)
                 found[some, 4] = np.minimum(1, 2 * np.minimum(longer, shorter))
     return pd.DataFrame(found, index=places.index, columns=columns)
 
 
-def beyond(b: np.ndarray, a: np.ndarray) -> np.ndarray:
+def greater_tail(b: np.ndarray, a: np.ndarray) -> np.ndarray:
     """p-values, a row each, of b being greater than a."""
     if min(a.shape[1], b.shape[1]) >= FEW_VISITS:
         return stats.mann_whitney(b, a, max(a.shape[1], b.shape[1]) < MANY_VISITS)
-    # Two equal visits have no spread, and then nothing can be said by it.
+    # Two equal visits have no spread, so the test says nothing.
     return np.nan_to_num(stats.welch(b, a), nan=1)
 
 
 def judge(found: pd.DataFrame, threshold: float) -> pd.DataFrame:
     """Adds q_value, verdict and note to rows of shifts() with margin, spread, chance and model.
 
-    low and high are widened by the margin, in quadrature: they bound what the two builds differ by, not the
-    two processes. `chance`: the part of the margin that is the case's own clock; `share`: that of the spread
-    which is allowed for.
+    low and high are widened by the margin, in quadrature: they bound the difference of the two builds, not of
+    the two processes. `chance`: the part of the margin from the case's own clock; `share`: the part of the
+    spread that is allowed.
     """
     edge = np.log1p(threshold)
     q_value = pd.Series(np.nan, found.index)
@@ -212,7 +212,7 @@ def judge(found: pd.DataFrame, threshold: float) -> pd.DataFrame:
     low = found["shift"] - np.hypot(found["shift"] - found["low"], found["margin"])
     high = found["shift"] + np.hypot(found["high"] - found["shift"], found["margin"])
     sure = (q_value <= LEVEL) | found["model"]
-    # Twice the threshold: once would leave many a rerun open, margin and interval being wide.
+    # Twice the threshold: once would leave many reruns AMBIGUOUS, since margin and interval are wide.
     near = ~far & ((np.maximum(high, -low) < 2 * edge) | found["model"])
     verdict = np.select(
         [far & sure & (found["shift"] > 0), far & sure, near], [SLOWER, FASTER, SAME], AMBIGUOUS
@@ -244,7 +244,7 @@ def speeds_of(
     """Log changes of the `fast` and the `slow` launches where both runs have two speeds, else NaN; and which
     of these cases have another mix of them, by Fisher's exact test at 1 %.
 
-    clock: what to add to the seconds' change where it is judged at one SM clock.
+    clock: the addend to the seconds' change where it is judged at one SM clock.
     """
     sides = [rows.reindex(columns=["time_fast_s", "time_slow_s", "slow_share", "samples"]) for rows in (a, b)]
     add = offset.to_numpy() + np.asarray(clock)
@@ -263,7 +263,7 @@ def speeds_of(
 
 
 def settle_speeds(judged: pd.DataFrame, changes: pd.DataFrame, mixed: np.ndarray, threshold: float) -> None:
-    """Where both speeds stayed, the median says nothing: it may be either. In place, of cases with visits."""
+    """Judges cases with visits whose two speeds both stayed, in place: their median may be either speed."""
     stayed = ((changes.abs() < np.log1p(threshold)).all(axis=1) & judged["shift"].notna()).to_numpy()
     judged.loc[stayed & mixed, ["verdict", "note"]] = AMBIGUOUS, "the same two speeds, in another mix"
     judged.loc[stayed & ~mixed, ["verdict", "note"]] = SAME, ""
@@ -271,11 +271,11 @@ def settle_speeds(judged: pd.DataFrame, changes: pd.DataFrame, mixed: np.ndarray
 
 @dataclass
 class Matched:
-    """Rows of two runs, pair by pair, and what is computed of all pairs at once.
+    """Rows of two runs, pair by pair, and the arrays over all pairs.
 
-    offset: what the logs of a pair's costs differ by besides its time, by measure. places: where its visits
-    stand in `visits`. spreads: p10 to p90 of each side's launches. still: whose seconds count at a reference
-    clock, and not the cycles. clock: log change of the SM clock. margin_share: of the spread, is allowed.
+    offset: difference of the log costs besides time, by measure. places: positions of a pair's visits in
+    `visits`. spreads: p10 to p90 of each side's launches. still: whether seconds, not cycles, count at a
+    reference clock. clock: log change of the SM clock. margin_share: allowed part of the spread.
     """
 
     base: pd.DataFrame
@@ -287,14 +287,14 @@ class Matched:
     still: np.ndarray
     summary: pd.DataFrame
     clock: pd.Series
-    modelled: bool
+    is_modelled: bool
     margin_share: float
 
     def shifts(self, measure: str, relation: str, test: bool) -> pd.DataFrame:
         """shifts() of one measure, with margin, spread and chance."""
         by_time = dict(time=True, cycles=False, reference=self.still, ceiling=True)[measure]
-        # Ceilings of DRAM stay where they are when the SM clock moves; the others move with it.
-        clocked = dict(time=1, cycles=0, reference=0, ceiling=dram(self.other))[measure]
+        # Ceilings of DRAM do not change with the SM clock; the others do.
+        clocked = dict(time=1, cycles=0, reference=0, ceiling=has_dram_ceiling(self.other))[measure]
         spreads = [np.where(by_time, side["time_spread"], side["cycles_spread"]) for side in self.spreads]
         spread = np.nan_to_num(np.maximum(*spreads))
         chance = (self.clock - self.clock.median()).abs().fillna(0) * clocked
@@ -304,7 +304,7 @@ class Matched:
         for start, v in zip(("start_base", "start"), self.visits, strict=True):
             at[start] += np.where(by_time, 0, len(v.time))
         found = shifts(*values, at, self.offset[measure].to_numpy(), margin.to_numpy(), test)
-        if self.modelled:  # of which there are no samples
+        if self.is_modelled:  # it has no samples
             found = found.assign(
                 shift=self.summary[measure], low=np.nan, high=np.nan, p_value=np.nan, cliffs_delta=np.nan
             )
@@ -315,12 +315,12 @@ class Matched:
         chosen = np.where(measured[by]["shift"].isna() & (by == "ceiling"), "cycles", by)
         table = measured[by].copy()
         table[chosen != by] = measured["cycles"][chosen != by]
-        table["model"], table["share"] = self.modelled, self.margin_share
+        table["model"], table["share"] = self.is_modelled, self.margin_share
         table["visits"] = np.minimum(self.places["count_base"], self.places["count"])
         few = np.where(table["visits"] == 0, "no samples", "too few visits")
         table["why"] = np.where(self.offset["cycles"].notna(), few, "its work is counted differently")
         judged = judge(table, threshold)
-        if not self.modelled and by != "ceiling":
+        if not self.is_modelled and by != "ceiling":
             clock = {"cycles": self.clock, "reference": np.where(self.still, 0, self.clock)}.get(by, 0)
             speeds = speeds_of(self.base, self.other, self.offset["time"], clock)
             settle_speeds(judged, *speeds, threshold)
@@ -339,10 +339,12 @@ def match(base: Folder, other: Folder, pairs: pd.DataFrame) -> Matched:
     kinds = a["ceiling_kind"].to_numpy() == b["ceiling_kind"].to_numpy()
     offset["ceiling"] = offset["ceiling"].where(kinds, np.nan)
     visits = [visits_of(folder) for folder in (base, other)]
-    told = [v.cases.reindex(ids).reset_index(drop=True) for v, ids in
+    spreads = [v.cases.reindex(ids).reset_index(drop=True) for v, ids in
             zip(visits, (pairs["base_case_id"], pairs["case_id"]), strict=True)]  # fmt: skip
-    places = pd.concat([told[0][["start", "count"]].add_suffix("_base"), told[1][["start", "count"]]], axis=1)
-    still = keeps_seconds(a) & keeps_seconds(b)  # of the pair: two runs of one case may be bound otherwise
+    places = pd.concat(
+        [spreads[0][["start", "count"]].add_suffix("_base"), spreads[1][["start", "count"]]], axis=1
+    )
+    still = keeps_seconds(a) & keeps_seconds(b)  # of both: two runs of one case may have different bounds
     summary = summary_shift(a, b, offset, still)
     new = all(folder.env["schema_version"] >= ROUNDS_SINCE for folder in (base, other))
     return Matched(
@@ -351,11 +353,11 @@ def match(base: Folder, other: Folder, pairs: pd.DataFrame) -> Matched:
         offset=offset,
         visits=visits,
         places=places.fillna(0).astype(int),
-        spreads=told,
+        spreads=spreads,
         still=still,
         summary=summary,
         clock=summary["cycles"] - summary["time"] - (offset["cycles"] - offset["time"]),
-        modelled=base.modelled or other.modelled,
+        is_modelled=base.is_modelled or other.is_modelled,
         margin_share=SPREAD_SHARE if new else SPREAD_SHARE_OF_OLD,
     )
 

@@ -12,7 +12,7 @@ import pandas as pd
 from occbench_tools.compare.align import align
 from occbench_tools.devices import features, predict, speedup
 from occbench_tools.folder import read_folder
-from occbench_tools.screen import aligned
+from occbench_tools.screen import align_columns
 
 NEAR = 0.05
 
@@ -35,7 +35,7 @@ def main() -> None:
         if words == "row":
             parts = [line(name, part) for name, part in found.groupby("experiment")]
             worst = sorted(parts, key=lambda row: -float(row[3].split()[0]))[:5]
-    print("\n".join(aligned([*rows, *worst], 100, 0)))
+    print("\n".join(align_columns([*rows, *worst], 100, 0)))
 
 
 main()

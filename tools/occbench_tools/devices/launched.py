@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A profile's kernels with the launches and times of the whole program, as `occbench attach` saw it.
+"""A profile's kernels with the launches and times of the whole program by `occbench attach`.
 
-A profiler sees few launches and slows the others down; attach sees every launch, and no DRAM. The two are
+A profiler sees few launches and slows the others down; attach sees every launch, but not DRAM. The two are
 joined by the kernels' names, which ncu and the C++ library spell differently.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from occbench_tools.attached.folder import read_attached
-from occbench_tools.attached.text import without_arguments
+from occbench_tools.attached.text import strip_arguments
 from occbench_tools.devices.features import SHARED
 from occbench_tools.import_ncu import NotNcu
 
@@ -20,10 +20,10 @@ CAST = re.compile(r"\((?:(?:un)?signed )?(?:bool|char|short|int|long|long long)\
 SUFFIX = re.compile(r"(?<=\d)[ul]+\b")  # the C++ library's: 128ul
 
 
-def plain(name: str) -> str:
-    """What both spellings of a kernel's name have in common: no result, no arguments, no casts, no blanks."""
+def plain_name(name: str) -> str:
+    """The common part of both spellings of a kernel's name: no result, arguments, casts or blanks."""
     name = SUFFIX.sub("", CAST.sub("", UNNAMED.sub("{}", name.strip()))).removeprefix("void ")
-    return without_arguments(name).replace("true", "1").replace("false", "0").replace(" ", "")
+    return strip_arguments(name).replace("true", "1").replace("false", "0").replace(" ", "")
 
 
 def with_launches(kernels: pd.DataFrame, folder: Path) -> pd.DataFrame:
@@ -34,12 +34,12 @@ def with_launches(kernels: pd.DataFrame, folder: Path) -> pd.DataFrame:
     """
     program = read_attached(folder).kernels
     program = program[program["time_total_s"] > 0]
-    names = program["kernel"].map(plain)
-    known = kernels.assign(name=kernels["kernel"].map(plain)).drop_duplicates("name").set_index("name")
+    names = program["kernel"].map(plain_name)
+    known = kernels.assign(name=kernels["kernel"].map(plain_name)).drop_duplicates("name").set_index("name")
     if not names.isin(known.index).any():
         raise NotNcu(f"{folder}: launched no kernel of the profile")
-    told = program.groupby(names, sort=False).agg(
+    totals = program.groupby(names, sort=False).agg(
         kernel=("kernel", "first"), launches=("launches", "sum"), time_s=("time_total_s", "sum")
     )
-    found = told.join(known[list(SHARED)]).sort_values("time_s", ascending=False, kind="stable")
+    found = totals.join(known[list(SHARED)]).sort_values("time_s", ascending=False, kind="stable")
     return found.reset_index(drop=True)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The speed-up of kernels that only the old device has run, learnt from the cases of both.
 
-Extremely randomized trees (Geurts, Ernst and Wehenkel 2006; scikit-learn's) over what features.py says.
-Intervals are conformal: as wide as the errors were on experiments that the trees had not seen, in units of
-how far the trees disagree. A kernel further from all cases than nearly all such cases are from the others is
+Extremely randomized trees (Geurts, Ernst and Wehenkel 2006; scikit-learn's) over the features of features.py.
+Intervals are conformal: as wide as the errors on experiments that the trees had not seen, in units of the
+trees' disagreement. A kernel further from all cases than nearly all held-out cases are from the others is
 unknown: the suite has nothing like it.
 """
 
@@ -22,7 +22,7 @@ FLOOR = 0.005  # least disagreement that counts: reruns of a case differ by as m
 
 @dataclass
 class Estimates:
-    """Of each kernel log speed-up, disagreement of the trees, and distance to the nearest cases."""
+    """Each kernel's log speed-up, the trees' disagreement, and the distance to the nearest cases."""
 
     log_speedup: np.ndarray
     disagreement: np.ndarray
@@ -42,7 +42,7 @@ class Trees:
         self.scale = np.where(spread > 0, spread, 1)
         self.cases = cKDTree(features.to_numpy() / self.scale)
 
-    def of(self, features: pd.DataFrame) -> Estimates:
+    def predict(self, features: pd.DataFrame) -> Estimates:
         values = features.to_numpy()
         each = np.stack([tree.predict(values.astype(np.float32)) for tree in self.trees.estimators_])
         near = min(NEIGHBOURS, self.cases.n)
@@ -55,7 +55,7 @@ def cross_validate(features: pd.DataFrame, log_speedup: np.ndarray, groups: np.n
     whole = Estimates(*(np.zeros(len(features)) for _ in range(3)))
     for group in np.unique(groups):
         here = groups == group
-        found = Trees(features[~here], log_speedup[~here]).of(features[here])
+        found = Trees(features[~here], log_speedup[~here]).predict(features[here])
         whole.log_speedup[here], whole.disagreement[here] = found.log_speedup, found.disagreement
         whole.distance[here] = found.distance
     return whole
@@ -88,7 +88,7 @@ def predict(cases: pd.DataFrame, speedup: pd.Series, experiments: pd.Series, ker
         raise ValueError("a prediction needs cases of several experiments that both devices ran")
     logs = np.log(speedup.to_numpy())
     before = cross_validate(cases, logs, groups)
-    found = Trees(cases, logs).of(kernels)
+    found = Trees(cases, logs).predict(kernels)
     wide = reach(before, logs) * found.disagreement
     return pd.DataFrame(
         dict(
@@ -103,7 +103,7 @@ def predict(cases: pd.DataFrame, speedup: pd.Series, experiments: pd.Series, ker
 def errors(cases: pd.DataFrame, speedup: pd.Series, experiments: pd.Series) -> pd.DataFrame:
     """Leave-one-experiment-out validation: a row per case with `error` (fraction), `covered` and `known`.
 
-    Its interval is as wide as the errors of the other experiments say.
+    Its interval comes from the errors of the other experiments.
     """
     logs, names = np.log(speedup.to_numpy()), experiments.to_numpy()
     found = cross_validate(cases, logs, names)

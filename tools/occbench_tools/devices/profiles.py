@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernels of a profile that was taken on the old device, in the numbers of features.SHARED.
 
-Read is what `ncu --csv` printed (page raw or details), an .ncu-rep, or a plain CSV with the columns kernel,
-time_s and dram_percent, and as many of PLAIN as are known.
+Input: the output of `ncu --csv` (page raw or details), an .ncu-rep, or a plain CSV with the columns kernel,
+time_s, dram_percent and optionally others of PLAIN.
 """
 
 import io
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from occbench_tools.devices.features import SHARED, starts
+from occbench_tools.devices.features import SHARED, start_rate
 from occbench_tools.import_ncu import LABELS, LaunchKey, NotNcu, ncu_rows, number, refuse_cut, rows_of
 from occbench_tools.untrusted_files import read_untrusted
 
-# Of a plain CSV, by cases.csv's names: what they are in features.SHARED.
+# Columns of a plain CSV, by cases.csv's names, and their names in features.SHARED.
 PLAIN = {
     "dram_percent": "dram", "occupancy_theoretical": "occupancy", "occupancy_achieved": "achieved",
     "registers_per_thread": "registers", "grid_size": "grid_size", "local_bytes": "local_bytes",
@@ -42,9 +42,9 @@ PERCENT = ("dram", "occupancy", "achieved", "issue", "fma", "tensor")  # as ncu 
 
 
 def kernels_of(path: Path, gpu: dict[str, Any]) -> pd.DataFrame:
-    """A row per kernel name, longest first: launches, time_s (of all), and SHARED; NaN where it does not say.
+    """A row per kernel name, longest first: launches, time_s (of all), and SHARED; NaN for missing values.
 
-    gpu: env.json's of the old device, whose profile it is. Raises OSError, or NotNcu with the file's name.
+    gpu: env.json's of the profiled old device. Raises OSError, or NotNcu with the file's name.
     """
     try:
         if path.suffix == ".ncu-rep":
@@ -67,7 +67,7 @@ def ncu_launches(text: str) -> pd.DataFrame:
         launch = found.setdefault(key, dict(kernel=row.get("Kernel Name", ""), cc=row.get("CC", "")))
         for name, cell, unit in counted:
             field = METRICS.get(name) or METRICS.get(LABELS.get(name, ""))
-            # The first columns of a page are called as labels are: 'Grid Size' is (792, 1, 1) there.
+            # The first columns of a page share names with labels: 'Grid Size' is (792, 1, 1) there.
             if field and (value := number(cell, unit)) is not None:
                 launch[field] = value / 100 if field in PERCENT else value
     table = pd.DataFrame(list(found.values()))
@@ -79,7 +79,7 @@ def ncu_launches(text: str) -> pd.DataFrame:
 
 
 def plain_launches(text: str) -> pd.DataFrame:
-    """The same of a plain CSV, whose numbers have cases.csv's names and units."""
+    """The launches of a plain CSV, whose numbers have cases.csv's names and units."""
     try:
         table = pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""], dtype=str)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError):
@@ -118,7 +118,7 @@ def per_kernel(launches: pd.DataFrame, gpu: dict[str, Any]) -> pd.DataFrame:
         sms = gpu.get("sm_count") or 1
         table["grid"] = (table["grid_size"] / sms).clip(upper=1)
         blocks = (table["grid_size"] * table["launches"]).where(table["grid_size"] > 0)
-        table["starts"] = starts(blocks, table["time_s"], sms)
+        table["starts"] = start_rate(blocks, table["time_s"], sms)
     if "local_bytes" in table:
         table["local_bytes"] = np.log1p(table["local_bytes"])
     fields = [name for name in SHARED if name in table]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The speed-up from one device to another: over the share of a ceiling, by what bounds a case, over a dial.
 
-A speed-up is seconds of the old device over seconds of the new one, for the same work. Tables here have a
+A speed-up is seconds of the old device over seconds of the new one, for the same work. The tables have a
 row per group with count, median, low and high: the 5th and the 95th percentile of its cases.
 """
 
@@ -14,21 +14,23 @@ from occbench_tools.analysis import CURVE_POINTS
 
 ENDS = (0.05, 0.95)  # of the spread that tables give
 BANDS = tuple(range(0, 101, 10))  # percent of the old device's ceiling
-# Ceilings as they are called here, in this order; a case without one has a latency or a cost for its subject.
+# Names of ceilings, in this order; a case without one measures a latency or a cost.
 KINDS = {
     "dram": "DRAM", "l1": "L1", "shared_memory": "shared memory", "fp32": "FP32", "fp64": "FP64",
     "tensor_bf16": "tensor", "issue": "issue", "none": "latency",
 }  # fmt: skip
 BOUNDS = ("DRAM", "L2", "L1", "shared memory", "FP32", "FP64", "tensor", "issue", "latency", "other")
-PARTED = 0.03  # a curve has parted where its speed-up is so far from the one at its lowest dial value
+DIVERGENCE = 0.03  # a curve diverges where its speed-up is so far from that at its lowest dial value
 
 
 def bound_of(rows: pd.DataFrame) -> pd.Series:
-    """What bounds each case, one of BOUNDS: by the model where it predicted, else the ceiling's kind."""
+    """The bound of each case, one of BOUNDS: by the model where it predicted, else by the ceiling's kind."""
     kind = rows["ceiling_kind"].map(KINDS)
-    said = rows["bound_predicted"].reindex(rows.index) if "bound_predicted" in rows else kind
-    told = said.where(said != "pipe", kind.where(kind.isin(["FP32", "FP64", "tensor"]), "issue")).fillna(kind)
-    return told.where(told.isin(BOUNDS), "other")
+    predicted = rows["bound_predicted"].reindex(rows.index) if "bound_predicted" in rows else kind
+    bounds = predicted.where(
+        predicted != "pipe", kind.where(kind.isin(["FP32", "FP64", "tensor"]), "issue")
+    ).fillna(kind)
+    return bounds.where(bounds.isin(BOUNDS), "other")
 
 
 def pairs_of(base: pd.DataFrame, other: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -41,7 +43,7 @@ def pairs_of(base: pd.DataFrame, other: pd.DataFrame, pairs: pd.DataFrame) -> pd
     ours = base.set_index("case_id", drop=False).loc[pairs["base_case_id"]].reset_index(drop=True)
     theirs = other.set_index("case_id", drop=False).loc[pairs["case_id"]].reset_index(drop=True)
     alike = (ours["throughput_unit"] == theirs["throughput_unit"]) & (ours["throughput"] > 0)
-    told = ours.assign(
+    rows = ours.assign(
         speedup=theirs["throughput"] / ours["throughput"],
         share=ours["percent_of_ceiling"] / 100,
         bound=bound_of(ours),
@@ -52,7 +54,7 @@ def pairs_of(base: pd.DataFrame, other: pd.DataFrame, pairs: pd.DataFrame) -> pd
         new_own_cycles=theirs.get("own_cycles_per_iteration", np.nan),
         new_sm_clock_hz=theirs["sm_clock_hz"],
     )
-    return told[alike & np.isfinite(told["speedup"]) & (told["speedup"] > 0)].reset_index(drop=True)
+    return rows[alike & np.isfinite(rows["speedup"]) & (rows["speedup"] > 0)].reset_index(drop=True)
 
 
 def spread(values: pd.Series) -> tuple[int, float, float, float]:
@@ -66,7 +68,7 @@ def law(rows: pd.DataFrame) -> pd.DataFrame:
     found = []
     for kind in dict.fromkeys(KINDS.values()):
         of_kind = rows[(rows["kind"] == kind) & rows["share"].notna()]
-        # What counts more than its peak (rounding, caches) belongs to the last band.
+        # Shares above the peak (rounding, caches) belong to the last band.
         place = np.clip((100 * of_kind["share"]) // 10, 0, 9).astype(int)
         found += [
             (kind, BANDS[i], BANDS[i + 1], *spread(part["speedup"])) for i, part in of_kind.groupby(place)
@@ -82,63 +84,63 @@ def by_bound(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def curves(rows: pd.DataFrame, experiments: dict[str, Any]) -> pd.DataFrame:
-    """A row for each experiment: its dial, the median speed-up at both ends, and where its curves part.
+    """A row for each experiment: its dial, the median speed-up at both ends, and where its curves diverge.
 
     first and last are the dial's ends over all curves, `at_first` and `at_last` the median speed-ups there.
-    `parted` of `curves` lines leave the speed-up of their lowest dial value by more than PARTED for good, at
-    `parts_at` of the dial (their median). `spread` holds low and high of all cases.
+    `diverging` of `curves` lines leave the speed-up of their lowest dial value by more than DIVERGENCE for
+    good, at `diverges_at` of the dial (their median). `spread` holds low and high of all cases.
     """
     columns = ["experiment", "dial", "count", "median", "low", "high", "first", "at_first", "last", "at_last",
-               "curves", "parted", "parts_at"]  # fmt: skip
+               "curves", "diverging", "diverges_at"]  # fmt: skip
     found = []
     for name, part in rows.groupby("experiment"):
-        it = experiments.get(name) or {}
-        dial = it.get("dial")
-        told = [name, dial or "", *spread(part["speedup"])]
+        description = experiments.get(name) or {}
+        dial = description.get("dial")
+        cells = [name, dial or "", *spread(part["speedup"])]
         if dial not in part or part[dial].nunique() < 2:
-            found.append((*told, *[np.nan] * 4, 0, 0, np.nan))
+            found.append((*cells, *[np.nan] * 4, 0, 0, np.nan))
             continue
         over = part.groupby(dial)["speedup"].median()
-        key = ["family", "curve", *(c for c in it.get("split_by", []) if c in part)]
-        at = [parting(line, dial) for _, line in part.groupby(key, dropna=False)]
-        lines = [value for value in at if value is not None]
-        parted = [value for value in lines if value == value]
+        key = ["family", "curve", *(c for c in description.get("split_by", []) if c in part)]
+        values = [divergence_value(line, dial) for _, line in part.groupby(key, dropna=False)]
+        lines = [value for value in values if value is not None]
+        diverging = [value for value in lines if value == value]
         found.append(
-            (*told, over.index[0], over.iloc[0], over.index[-1], over.iloc[-1], len(lines), len(parted),
-             float(np.median(parted)) if parted else np.nan)
+            (*cells, over.index[0], over.iloc[0], over.index[-1], over.iloc[-1], len(lines), len(diverging),
+             float(np.median(diverging)) if diverging else np.nan)
         )  # fmt: skip
     return pd.DataFrame(found, columns=columns).sort_values("median", ascending=False, ignore_index=True)
 
 
-def parting(line: pd.DataFrame, dial: str) -> float | None:
-    """The dial value from which on a curve's speed-up is another; NaN if it stays; None if it is no curve."""
+def divergence_value(line: pd.DataFrame, dial: str) -> float | None:
+    """The dial value from which a curve's speed-up diverges; NaN if it never does; None if it is no curve."""
     over = line.groupby(dial)["speedup"].median()
     if len(over) < CURVE_POINTS:
         return None
-    away = (np.log(over / over.iloc[0])).abs() > np.log1p(PARTED)
-    stays = away[::-1].cumprod()[::-1].astype(bool)  # away, and so to the end
+    away = (np.log(over / over.iloc[0])).abs() > np.log1p(DIVERGENCE)
+    stays = away[::-1].cumprod()[::-1].astype(bool)  # away from here to the end
     return float(over.index[stays][0]) if stays.any() else float("nan")
 
 
 def latencies(rows: pd.DataFrame) -> pd.DataFrame:
-    """what, then cycles and ns of both devices: of kernels whose throughput counts dependent steps alone.
+    """The kernel, then cycles and ns of both devices, of kernels that time a chain of dependent operations.
 
-    That is a chain of one thread's operations: no ceiling, and at most one block to an SM or a single one.
+    Such a case has no ceiling and a single block.
     """
-    alone = rows[(rows["kind"] == "latency") & (rows["grid_size"] == 1)]
+    single = rows[(rows["kind"] == "latency") & (rows["grid_size"] == 1)]
     own = (
-        alone["own_cycles_per_iteration"]
-        if "own_cycles_per_iteration" in alone
-        else pd.Series(np.nan, alone.index)
+        single["own_cycles_per_iteration"]
+        if "own_cycles_per_iteration" in single
+        else pd.Series(np.nan, single.index)
     )
-    timed = own.notna() & alone["new_own_cycles"].notna()
-    cycles = own.where(timed, alone["cycles_per_iteration"])
-    new = alone["new_own_cycles"].where(timed, alone["new_cycles"])
-    told = pd.DataFrame(
+    timed = own.notna() & single["new_own_cycles"].notna()
+    cycles = own.where(timed, single["cycles_per_iteration"])
+    new = single["new_own_cycles"].where(timed, single["new_cycles"])
+    table = pd.DataFrame(
         dict(
-            experiment=alone["experiment"], family=alone["family"], variant=alone["variant"],
-            cycles=cycles, new_cycles=new, ns=1e9 * cycles / alone["sm_clock_hz"],
-            new_ns=1e9 * new / alone["new_sm_clock_hz"],
+            experiment=single["experiment"], family=single["family"], variant=single["variant"],
+            cycles=cycles, new_cycles=new, ns=1e9 * cycles / single["sm_clock_hz"],
+            new_ns=1e9 * new / single["new_sm_clock_hz"],
         )
     )  # fmt: skip
-    return told.drop_duplicates(["family", "variant"]).sort_values("cycles", ignore_index=True)
+    return table.drop_duplicates(["family", "variant"]).sort_values("cycles", ignore_index=True)

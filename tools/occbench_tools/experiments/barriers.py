@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from occbench_tools.analysis import alone, many
+from occbench_tools.analysis import least_of_baseline, pluralize
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def meetings(rows: pd.DataFrame) -> pd.DataFrame:
-    """Experiment barriers: what a barrier costs, compared with the same work without.
+def add_barrier_costs(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with a barrier's cost, compared with the same work without barriers.
 
-    cycles_per_round (a round is one meeting, or one exchange) and `ratio`: the time over that of the variant
+    cycles_per_round (a round is one barrier, or one exchange) and `ratio`: the time over that of the variant
     that never waits, at as many warps; NaN where that was not measured.
     """
     warps = rows["grid_size"] * rows["block_size"] / 32
     rounds = rows["operations_per_launch"] / warps / rows["iterations"]
-    ratio = rows["cycles_per_iteration"] / alone(rows, "cycles_per_iteration")
+    ratio = rows["cycles_per_iteration"] / least_of_baseline(rows, "cycles_per_iteration")
     return rows.assign(cycles_per_round=rows["cycles_per_iteration"] / rounds, ratio=ratio)
 
 
 def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
-    """A barrier's price over block size at equal warps, alone and with uneven work, and its name's."""
-    rows = meetings(rows)
+    """A barrier's cost over block size at equal warps, alone and with uneven work, and a named one's."""
+    rows = add_barrier_costs(rows)
     figure, (alone, uneven, named), _ = plot.sheet(3, wide=1)
     sync = rows[rows["form"] == "sync"]
     sync = sync[sync["curve"] == sync["curve"].min()]
@@ -46,8 +46,8 @@ def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
         part = part.loc[part.groupby("curve", sort=False)["blocks_per_sm"].idxmax()]
         names = {"exchange": "__syncthreads", "named-runtime": "an id known at run time"}
         words = [
-            f"{names.get(row['form']) or many(row['barriers'], 'named barrier')}: "
-            f"{many(row['blocks_per_sm'], 'block')} per SM"
+            f"{names.get(row['form']) or pluralize(row['barriers'], 'named barrier')}: "
+            f"{pluralize(row['blocks_per_sm'], 'block')} per SM"
             for _, row in part.iterrows()
         ]
         plot.dots(named, words, [part["rate"].loc[[i]] for i in part.index])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def per_joule(rows: pd.DataFrame) -> pd.Series:
+def work_per_joule(rows: pd.DataFrame) -> pd.Series:
     """Experiment energy: work (byte, flop or operation) per joule of the board; NaN if not measured."""
     work = [row[WORK[row["throughput_unit"]]] for _, row in rows.iterrows()]
     return pd.Series(work, rows.index, dtype=float) / rows["energy_per_launch_j"]
@@ -22,7 +22,7 @@ def per_joule(rows: pd.DataFrame) -> pd.Series:
 
 def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure | None:
     """Speed, and work per joule, over occupancy, each kernel against its best."""
-    rows = rows.assign(per_joule=per_joule(rows), subject=rows["subject"].fillna(rows["curve"]))
+    rows = rows.assign(per_joule=work_per_joule(rows), subject=rows["subject"].fillna(rows["curve"]))
     swept = rows[rows.groupby(["family", "variant"])["warps_per_sm"].transform("nunique") > 1]
     if swept["per_joule"].isna().all():
         return None

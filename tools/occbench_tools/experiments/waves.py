@@ -10,17 +10,16 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools.analysis import is_curve
-from occbench_tools.explain.phrases import at
+from occbench_tools.explain.phrases import value_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def sawtooth(rows: pd.DataFrame) -> pd.DataFrame:
-    """Experiment waves: grids that are no whole number of waves.
+def add_expected_times(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of grids that are no whole number of waves, with the time that theory expects.
 
-    For each row `expected`, one wave's time x the waves rounded up, and `off`, how much longer it took
-    (fraction).
+    `expected`: one wave's time x the waves rounded up; `off`: how much longer it took (fraction).
     """
     grids = rows[rows["asked_grid_size"].notna()]
     one = grids[grids["waves"] == 1].groupby("blocks_per_sm")["time_median_s"].first()
@@ -30,14 +29,15 @@ def sawtooth(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def turnover(rows: pd.DataFrame) -> pd.DataFrame:
+def turnover_cycles(rows: pd.DataFrame) -> pd.DataFrame:
     """Experiment waves: SM cycles that each wave after the first adds, by blocks_per_sm and block_us.
 
     With one block per SM that is a turnover, from a block's end to the first iteration of the next; with
-    several, the others work meanwhile, and it is what is left. Computed as the time of w waves of short
-    blocks less that of one wave of as many iterations, over w - 1. Where rounding makes a few iterations more
-    or less, they count by the long blocks' time per iteration. low and high bound the 95 % interval: those of
-    the two medians, in quadrature. `sure`: half of it is less than half of the value, or than 100 cycles.
+    several, the others work meanwhile, and it is the part they do not hide. Computed as the time of w
+    waves of short blocks less that of one wave of as many iterations, over w - 1. Where rounding makes a few
+    iterations more or less, they count by the long blocks' time per iteration. low and high bound the 95 %
+    interval: those of the two medians, in quadrature. `sure`: half of it is less than half of the value, or
+    than 100 cycles.
     """
     block_us = (1e6 * rows["asked_block_s"]).round(3)
     rows = rows.assign(block_us=block_us)[rows["asked_grid_size"].isna()]
@@ -79,9 +79,9 @@ def turnover(rows: pd.DataFrame) -> pd.DataFrame:
 def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
     """Time over waves, whose stairs are whole waves, and a block's turnover over its time."""
     figure, (stairs, turnovers), _ = plot.sheet(2)
-    grids = sawtooth(rows)
+    grids = add_expected_times(rows)
     grids = grids.assign(ratio=grids["time_median_s"] * np.ceil(grids["waves"]) / grids["expected"])
-    found = turnover(rows)
+    found = turnover_cycles(rows)
     sure = found[found["sure"]]
     among = (grids, sure)
     if plot.panel(stairs, grids, "Grids around whole waves", "", "Time over one wave's"):
@@ -98,7 +98,7 @@ def picture(rows: pd.DataFrame, _: dict[str, Any], plot: ModuleType) -> Figure:
             error = [y - part["low"], part["high"] - y]
             turnovers.errorbar(x, y, error, fmt="none", ecolor=colour, capsize=3)
             style = "o-" if is_curve(x) else "o"
-            turnovers.plot(x, y, style, color=colour, label=at("blocks_per_sm", blocks))
+            turnovers.plot(x, y, style, color=colour, label=value_text("blocks_per_sm", blocks))
         plot.fit(turnovers, "block_us", log=True)
         turnovers.set_xlabel("Time of a block (us)")
     return figure

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """occbench explain [DIR] [EXPERIMENT ...]: what a folder of results says, short sentences per experiment.
 
-Paragraphs for a terminal, a Markdown table with the pictures of occbench plot, or JSON, of the findings that
-the program wrote into the folder or says of it. Of a model's run it is what the model predicts, and the first
-line says so.
-Of a folder of `occbench attach` it is which kernels to work on first, how, and what is not worth it.
-With --order it is which SM ran which block, and when, as docs/examples/block_order.cu recorded it.
+Paragraphs for a terminal, a Markdown table with the pictures of occbench plot, or JSON, of the findings in
+the folder or, without any, from the program. The first line of a model's run says that it is a prediction.
+For a folder of `occbench attach`: which kernels to work on first, how, and which are not worth it.
+With --order: which SM ran which block, and when, as docs/examples/block_order.cu recorded it.
 Exit 0 printed, 1 attach saw no kernel, 2 invalid arguments, 4 a file could not be read.
 """
 
@@ -16,21 +15,21 @@ from typing import Any
 
 import pandas as pd
 
-from occbench_tools.analysis import many, read_folder
+from occbench_tools.analysis import pluralize, read_folder
 from occbench_tools.attached import is_attached
 from occbench_tools.attached.findings import headings
 from occbench_tools.attached.folder import read_attached
 from occbench_tools.command import ALL, Refused, entry, newest, parser_of, reading
 from occbench_tools.curves import what_has_more
 from occbench_tools.escape import as_json, file_name, link, markdown, printable, prose
-from occbench_tools.explain.achieved import achieved
+from occbench_tools.explain.achieved import occupancy_clauses
 from occbench_tools.explain.block_order import FILE, order_text, read_order
 from occbench_tools.explain.program import findings_of
 from occbench_tools.findings import Sentences
 from occbench_tools.folder import gpu_name
 from occbench_tools.folder import read_folder as read_whole
 from occbench_tools.lines import complain, write_whole
-from occbench_tools.screen import filled
+from occbench_tools.screen import fill_lines
 
 WIDTH = 80
 
@@ -43,8 +42,8 @@ FIRST = ("latency_hiding", "registers", "shared_memory", "block_size", "spilling
 ABSENT = "Not in this run."
 
 
-def in_order(found: Mapping[str, Iterable[Sentences]]) -> list[str]:
-    """The names of experiments as they are read: FIRST, then by the largest effect in any of the runs."""
+def reading_order(found: Mapping[str, Iterable[Sentences]]) -> list[str]:
+    """The names of experiments in the order to read them: FIRST, then by the largest effect in any run."""
 
     def key(name: str) -> tuple[int, float, str]:
         place = FIRST.index(name) if name in FIRST else len(FIRST)
@@ -53,47 +52,47 @@ def in_order(found: Mapping[str, Iterable[Sentences]]) -> list[str]:
     return sorted(found, key=key)
 
 
-def known(cases: pd.DataFrame, env: dict[str, Any]) -> list[str]:
-    """Names of experiments: those that the run describes, and those that have rows."""
+def experiment_names(cases: pd.DataFrame, env: dict[str, Any]) -> list[str]:
+    """Names of the experiments that the run describes or has rows of."""
     return sorted({*env["experiments"], *cases["experiment"].dropna()})
 
 
 def explain_folder(folder: Path) -> dict[str, Sentences]:
-    """What a folder says of each experiment that it knows, in_order; no sentence where it has no rows.
+    """A folder's sentences on each of its experiments, in reading_order(); none where it has no rows.
 
     Raises as read_folder does, and as ask_program.
     """
     cases, env = read_folder(folder)
     found = findings_of(folder, cases, env)
-    every = {name: [found.get(name, Sentences([]))] for name in known(cases, env)}
-    return {name: every[name][0] for name in in_order(every)}
+    every = {name: [found.get(name, Sentences([]))] for name in experiment_names(cases, env)}
+    return {name: every[name][0] for name in reading_order(every)}
 
 
 def sentences_of(folder: Path) -> dict[str, list[str]]:
-    """The sentences alone."""
+    """The sentences of explain_folder() alone."""
     return {name: found.sentences for name, found in explain_folder(folder).items()}
 
 
-def of_occupancy(folder: Path) -> str:
-    """What all rows say of achieved occupancy; empty of a run whose blocks did not say where they were."""
-    return " ".join(f"{words[0].upper()}{words[1:]}." for words in achieved(read_folder(folder)[0]))
+def occupancy_text(folder: Path) -> str:
+    """Sentences on achieved occupancy over all rows; empty where the blocks did not record their SMs."""
+    return " ".join(f"{words[0].upper()}{words[1:]}." for words in occupancy_clauses(read_folder(folder)[0]))
 
 
 def table(folder: Path, place: str, most: int | None = MAIN, only: Collection[str] = ()) -> str:
-    """The Markdown table of one folder, whose pictures are found at `place`; `only` these experiments."""
+    """The Markdown table of one folder, with its pictures at `place`; `only` these experiments."""
     lines = ["| experiment | picture | what this run says |", "|---|---|---|"]
     for name, words in sentences_of(folder).items():
         if only and name not in only:
             continue
         drawn = f"{place}/{file_name(name)}.png"
         picture = f"![{markdown(name)}]({link(drawn)})" if words else ""
-        told = prose(" ".join(words[:most]) or ABSENT)
-        lines.append(f"| {markdown(name)} | {picture} | {told} |")
+        text = prose(" ".join(words[:most]) or ABSENT)
+        lines.append(f"| {markdown(name)} | {picture} | {text} |")
     return "\n".join(lines) + "\n"
 
 
-def plain(folder: Path, most: int | None = MAIN, only: Collection[str] = ()) -> str:
-    """Paragraphs for a terminal: each experiment that has rows; those of `only`, rows or not."""
+def plain_text(folder: Path, most: int | None = MAIN, only: Collection[str] = ()) -> str:
+    """Paragraphs for a terminal: the experiments that have rows, or those of `only`, rows or not."""
     _, env = read_folder(folder)
     gpu = gpu_name(env)
     modelled = f"What the {gpu} predicts; nothing here was measured."
@@ -113,19 +112,19 @@ def plain(folder: Path, most: int | None = MAIN, only: Collection[str] = ()) -> 
     if few:
         words = f"Not enough points for a finding{what_has_more(env)}: {', '.join(few)}."
         paragraphs.append(paragraph(words).lstrip())
-    if not only and (words := of_occupancy(folder)):
+    if not only and (words := occupancy_text(folder)):
         paragraphs.append("achieved occupancy\n" + paragraph(words))
     if left:
-        paragraphs.append(f"{many(left, 'sentence')} more: --all\n")
+        paragraphs.append(f"{pluralize(left, 'sentence')} more: --all\n")
     return "\n".join(paragraphs)
 
 
-def of_program(folder: Path, most: int | None, form: str) -> str:
-    """What a folder of `occbench attach` says, in one of the formats. Raises as read_attached, Refused."""
+def program_text(folder: Path, most: int | None, form: str) -> str:
+    """The findings of a folder of `occbench attach`, in a format. Raises as read_attached, Refused."""
     program = read_attached(folder)
     if program.kernels.empty:
         raise Refused(1, program.why_empty)
-    found = headings(program.found, folder)
+    found = headings(program.findings, folder)
     if form == "json":
         return as_json({heading: words[:most] for heading, words in found.items()})
     if form == "markdown":
@@ -136,25 +135,25 @@ def of_program(folder: Path, most: int | None, form: str) -> str:
     head = textwrap.fill(head, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
     parts = [head, *(f"{name}\n" + "".join(map(paragraph, words[:most])) for name, words in found.items())]
     if left := sum(len(words[most:]) for words in found.values() if most is not None):
-        parts.append(f"{many(left, 'sentence')} more: --all\n")
+        parts.append(f"{pluralize(left, 'sentence')} more: --all\n")
     return "\n".join(parts)
 
 
 def paragraph(words: str) -> str:
     """One sentence, indented and wrapped."""
     words = printable(words.replace("`", ""))
-    return filled(words, WIDTH, initial_indent="  ", subsequent_indent="    ") + "\n"
+    return fill_lines(words, WIDTH, initial_indent="  ", subsequent_indent="    ") + "\n"
 
 
-def chosen(words: list[str]) -> tuple[Path | None, list[str]]:
+def split_words(words: list[str]) -> tuple[Path | None, list[str]]:
     """The folder, if the first word is one, and the experiments."""
     if words and (Path(words[0]).is_dir() or not words[0].isidentifier()):
         return Path(words[0]), words[1:]
     return None, words
 
 
-def of_order(folder: Path, everything: bool, output: Path | None) -> None:
-    """Prints what block_order.csv shows, or draws it into a PNG or SVG. Raises Refused."""
+def print_order(folder: Path, everything: bool, output: Path | None) -> None:
+    """Prints block_order.csv as text, or draws it into a PNG or SVG. Raises Refused."""
     with reading(folder):
         if output is None:
             print(order_text(folder, everything=everything), end="")
@@ -191,13 +190,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     most = None if options.all else MAIN
-    named, only = chosen(options.words)
+    named, only = split_words(options.words)
     if options.output and not options.order:
         parser.error("--output goes with --order; occbench plot draws experiments")
     if options.order:
         if named is None or only:
             parser.error(f"--order takes one folder, which has {FILE}")
-        of_order(named, options.all, options.output)
+        print_order(named, options.all, options.output)
         return 0
     folder = named or newest("occbench explain", of=ALL)
     with reading(folder):
@@ -205,20 +204,20 @@ def main(arguments: list[str] | None = None) -> int:
             if only:
                 words = f"{only[0]} is no folder, and {folder} is of `occbench attach`: it has no experiments"
                 parser.error(printable(words))
-            print(of_program(folder, most, options.format), end="")
+            print(program_text(folder, most, options.format), end="")
             return 0
-        if strangers := [name for name in only if name not in known(*read_folder(folder))]:
-            there = ", ".join(known(*read_folder(folder)))
-            parser.error(printable(f"no experiment {strangers[0]} in {folder}; there are: {there}"))
+        if strangers := [name for name in only if name not in experiment_names(*read_folder(folder))]:
+            names = ", ".join(experiment_names(*read_folder(folder)))
+            parser.error(printable(f"no experiment {strangers[0]} in {folder}; there are: {names}"))
         if options.format == "json":
             found = {k: v[:most] for k, v in sentences_of(folder).items() if k in only or (v and not only)}
             text = as_json(found)
         elif options.format == "markdown":
             text = table(folder, folder.as_posix(), most, only)
-            if not only and (words := of_occupancy(folder)):
+            if not only and (words := occupancy_text(folder)):
                 text += f"\n{prose(words)}\n"
         else:
-            text = plain(folder, most, only)
+            text = plain_text(folder, most, only)
     print(text, end="")
     notes = read_whole(folder, samples=False, strict=False).warnings
     for note in notes:

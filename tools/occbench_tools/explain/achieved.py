@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-# The parts of theory, by column, as a sentence names them.
+# Losses of theoretical occupancy, by column, and their names in a sentence.
 LOSSES = {
     "lost_to_unused_places": "places never used",
     "lost_to_ramp": "the ramp",
@@ -13,11 +13,11 @@ LOSSES = {
     "lost_to_tail": "the tail",
     "lost_to_imbalance": "imbalance",
 }
-POINTS = 0.02  # of occupancy: as far apart as two ways to count it may be
+POINTS = 0.02  # of occupancy: how far two ways to count it may differ
 
 
-def achieved(cases: pd.DataFrame) -> Iterator[str]:
-    """Clauses on the valid rows of a whole run; none where its blocks did not say where they were."""
+def occupancy_clauses(cases: pd.DataFrame) -> Iterator[str]:
+    """Clauses on the valid rows of a whole run; none where its blocks did not record their SMs."""
     columns = ["occupancy_resident", "occupancy_launch", *LOSSES]
     if not set(columns) <= set(cases):
         return
@@ -34,13 +34,13 @@ def achieved(cases: pd.DataFrame) -> Iterator[str]:
     both = rows.dropna(subset=["occupancy_achieved"])
     if both.empty:
         return
-    apart = (both["occupancy_resident"] - both["occupancy_achieved"]).abs()
-    within = int((apart <= POINTS).sum())
-    worst = both.loc[apart.idxmax()]
+    difference = (both["occupancy_resident"] - both["occupancy_achieved"]).abs()
+    within = int((difference <= POINTS).sum())
+    worst = both.loc[difference.idxmax()]
     yield (
         f"block records and the hardware counter agree within {100 * POINTS:.0f} points in {within:,} of "
         f"{len(both):,} cases ({100 * within / len(both):.1f} %), in the median within "
-        f"{100 * apart.median():.2f}"
+        f"{100 * difference.median():.2f}"
     )
     yield (
         f"they are furthest apart in `{worst['case_id']}`: {100 * worst['occupancy_resident']:.0f} % by "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which SM got which block, and when: what docs/examples/block_order.cu recorded, block_order.csv."""
+"""Which SM got which block, and when: block_order.csv, recorded by docs/examples/block_order.cu."""
 
 import bisect
 import csv
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from occbench_tools.analysis import many
+from occbench_tools.analysis import pluralize
 from occbench_tools.escape import printable
-from occbench_tools.screen import filled
+from occbench_tools.screen import fill_lines
 from occbench_tools.untrusted_files import read_untrusted
 
 FILE = "block_order.csv"
@@ -58,7 +58,7 @@ def read_order(folder: Path) -> list[Block]:
 
 
 def launches_of(blocks: list[Block]) -> dict[str, list[list[Block]]]:
-    """By grid, the blocks of each launch by index."""
+    """The blocks of each launch by index, by grid."""
     found: dict[str, dict[int, list[Block]]] = {}
     for block in sorted(blocks, key=lambda each: each.block):
         found.setdefault(block.grid, {}).setdefault(block.launch, []).append(block)
@@ -66,7 +66,7 @@ def launches_of(blocks: list[Block]) -> dict[str, list[list[Block]]]:
 
 
 def by_sm(blocks: list[Block]) -> dict[int, list[Block]]:
-    """The blocks of each SM, by start."""
+    """The blocks of each SM, sorted by start."""
     found: dict[int, list[Block]] = {}
     for block in sorted(blocks, key=lambda each: (each.begin_ns, each.block)):
         found.setdefault(block.sm, []).append(block)
@@ -74,7 +74,7 @@ def by_sm(blocks: list[Block]) -> dict[int, list[Block]]:
 
 
 def split_waves(blocks: list[Block]) -> tuple[list[Block], list[tuple[Block, Block]]]:
-    """The first wave, and each later block behind the last block of its SM that had ended by its start."""
+    """The first wave, and each later block with the last block of its SM that had ended by its start."""
     first, later = [], []
     for own in by_sm(blocks).values():
         by_end = sorted(own, key=lambda each: each.end_ns)
@@ -98,7 +98,7 @@ def sentences(launches: list[list[Block]]) -> Iterator[str]:
     pairs = {block.sm // 2 for block in half}
     yield (
         f"The first wave of {len(first)} blocks took {len(sms)} SMs. Its first {len(half)} blocks by index "
-        f"took {many(len(pairs), 'pair')} of neighbouring SM numbers (usually a TPC)."
+        f"took {pluralize(len(pairs), 'pair')} of neighbouring SM numbers (usually a TPC)."
     )
     if later:
         wave_end = max(block.end_ns for block in first)
@@ -142,8 +142,8 @@ def order_text(folder: Path, *, everything: bool = False) -> str:
     parts = []
     for grid, launches in launches_of(read_order(folder)).items():
         head = f"{printable(grid)}: {len(launches[0])} blocks, SMs over time"
-        told = (filled(each, WIDTH, initial_indent="  ", subsequent_indent="    ")
+        lines = (fill_lines(each, WIDTH, initial_indent="  ", subsequent_indent="    ")
                 for each in sentences(launches))  # fmt: skip
         picture = text_picture(launches[0], None if everything else SHOWN_SMS)
-        parts.append("\n".join([head, *picture, *told]) + "\n")
+        parts.append("\n".join([head, *picture, *lines]) + "\n")
     return "\n".join(parts)

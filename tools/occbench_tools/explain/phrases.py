@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How legends, axes and pages say a number and a value of a dial."""
+"""The text of a number and of a dial's value in legends, axes and pages."""
 
 import re
 from numbers import Real
@@ -18,11 +18,11 @@ def amount(column: str, value: object) -> str:
     if column in FRACTIONS:
         return f"{100 * value:.3g} %"
     if column.endswith("_bytes") or column.startswith("bytes_"):
-        return in_bytes(value)
+        return bytes_text(value)
     return f"{value:,.4g}" if value < 10_000 else f"{value:,.0f}"
 
 
-def in_bytes(value: float) -> str:
+def bytes_text(value: float) -> str:
     """'16 B', '75.5 KiB', '1 GiB'"""
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if value >= size:
@@ -30,11 +30,11 @@ def in_bytes(value: float) -> str:
     return f"{value:g} B"
 
 
-def at(column: str, value: object, said: str = "") -> str:
-    """A value of a dial: '24 warps per SM', 'blocks of 128', 'register cap 32'; `said`: other words."""
-    said = said or VALUES.get(column, column.removeprefix("asked_").replace("_", " ") + " {}")
-    words = said.replace("{}", amount(column, value))  # not format(): `said` may come from a file
-    if said.startswith("{} ") and value == 1:  # '1 warps per SM'
+def value_text(column: str, value: object, pattern: str = "") -> str:
+    """A value of a dial: '24 warps per SM', 'blocks of 128', 'register cap 32'; `pattern`: other words."""
+    pattern = pattern or VALUES.get(column, column.removeprefix("asked_").replace("_", " ") + " {}")
+    words = pattern.replace("{}", amount(column, value))  # not format(): `pattern` may come from a file
+    if pattern.startswith("{} ") and value == 1:  # '1 warps per SM'
         noun = words.split()[1]
         return words.replace(noun, re.sub("ies$", "y", noun).removesuffix("s"), 1)
     return words

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the program says of a run: read from the folder's findings.json, or asked where there is none.
+"""The findings of a run: from the folder's findings.json, or from the program where there is none.
 
-The program alone decides and words findings (benchmarks/report/findings). A findings.json is believed as far
-as it is of the cases.csv beside it and of this schema.
+The program alone decides and words findings (benchmarks/report/findings). A findings.json is used only if it
+belongs to the cases.csv beside it and has this schema.
 """
 
 import json
@@ -19,13 +19,13 @@ from occbench_tools.findings import Sentences, ask, of_json
 from occbench_tools.schema import field_violations, schema
 from occbench_tools.untrusted_files import parse_json, read_untrusted
 
-# Of env.json's gpu, what a finding or a cliff may depend on.
+# The fields of env.json's gpu that findings and cliffs may depend on.
 USED_OF_GPU = ("power_limit_w", "compute_capability", "l2_bytes")
 
 
 def read_document(folder: Path) -> dict[str, Any] | None:
-    """The folder's findings.json; None where there is none, it is of other rows or lacks what
-    is said of cliffs today.
+    """The folder's findings.json; None where it is missing, belongs to other rows or has an older form of
+    cliffs.
 
     Raises OSError, and ValueError where it is damaged.
     """
@@ -40,7 +40,7 @@ def read_document(folder: Path) -> dict[str, Any] | None:
         return None
     cliffs = document["cliffs"] if isinstance(document["cliffs"], list) else []
     if any(isinstance(row, dict) and "explained" not in row for row in cliffs):
-        return None  # an older program's
+        return None  # from an older program
     fields = schema()["files"]["findings.json"]["fields"]
     if wrong := next(field_violations(document, fields), None):
         raise ValueError(f"findings.json: {wrong[1]}")
@@ -50,7 +50,7 @@ def read_document(folder: Path) -> dict[str, Any] | None:
 def ask_program(
     rows: pd.DataFrame, env: dict[str, Any], samples: pd.DataFrame | None = None
 ) -> dict[str, Any]:
-    """findings.json of these valid rows of any schema that is read. Raises Refused, ValueError."""
+    """findings.json of these valid rows, of any schema that can be read. Raises Refused, ValueError."""
     rows = rows[np.isfinite(rows["throughput"]) & (rows["throughput"] >= 0)]
     if rows.empty:
         return dict(experiments={}, cliffs=[])
@@ -63,7 +63,7 @@ def ask_program(
 
 
 def used_environment(env: dict[str, Any]) -> dict[str, Any]:
-    """Of env.json, what a finding may depend on."""
+    """The part of env.json that findings may depend on."""
     kept = {name: env[name] for name in ("schema_version", "source", "preset", "experiments") if name in env}
     gpu = env.get("gpu")
     return kept | dict(gpu={name: gpu[name] for name in USED_OF_GPU if isinstance(gpu, dict) and name in gpu})
@@ -72,7 +72,7 @@ def used_environment(env: dict[str, Any]) -> dict[str, Any]:
 def document_of(
     folder: Path, rows: pd.DataFrame, env: dict[str, Any], samples: pd.DataFrame | None = None
 ) -> dict[str, Any]:
-    """What a folder says, as findings.json, whose valid rows, environment and samples these are."""
+    """The findings.json of a folder with these valid rows, environment and samples."""
     document = read_document(folder)
     return ask_program(rows, env, samples) if document is None else document
 
@@ -83,5 +83,5 @@ def findings_of(folder: Path, rows: pd.DataFrame, env: dict[str, Any]) -> dict[s
 
 
 def explain_rows(experiment: str, rows: pd.DataFrame, env: dict[str, Any]) -> Sentences:
-    """What the program says of the valid rows of one experiment; empty without rows."""
+    """The program's findings on the valid rows of one experiment; empty without rows."""
     return of_json(ask_program(rows, env)).get(experiment, Sentences([]))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which source lines hold the registers of a kernel: what `occbench inspect FILE --lines KERNEL` calls.
 
-FILE is a cubin, fatbin, object, library or program; SYMBOL the kernel's mangled name; ROW what `inspect
---format json` says of it. nvdisasm says how many registers are live at each instruction, and of which source
-line it is where the code was built with -lineinfo.
+FILE is a cubin, fatbin, object, library or program; SYMBOL the kernel's mangled name; ROW its row of `inspect
+--format json`. nvdisasm gives the live registers at each instruction, and its source line where the code was
+built with -lineinfo.
 
 Exit 0 answered, 2 invalid arguments, 4 FILE cannot be read, 5 no disassembler is here.
 """
@@ -31,7 +31,7 @@ FIELDS: dict[str, tuple[type, ...]] = {
 
 
 def row_of(text: str) -> dict[str, Any]:
-    """Of `inspect --format json`, the first row. Raises argparse.ArgumentTypeError."""
+    """The first row of `inspect --format json`. Raises argparse.ArgumentTypeError."""
     try:
         rows = json.loads(text)
     except (ValueError, RecursionError):
@@ -66,10 +66,10 @@ def main(argv: list[str] | None = None) -> int:
         if options.executed:
             instructions = [step.instruction for step in listing.steps]
             pressure.executed = read_executed(options.executed, instructions)
-    except Skip as missing:
-        raise Refused(5, str(missing)) from None
-    except Failure as unreadable:
-        raise Refused(4, str(unreadable)) from None
+    except Skip as error:
+        raise Refused(5, str(error)) from None
+    except Failure as error:
+        raise Refused(4, str(error)) from None
     changed = changed_sources(listing, [container(options.file)])
     for warning in [*pressure.warnings, *[changed] * bool(changed)]:
         complain("occbench", warning)

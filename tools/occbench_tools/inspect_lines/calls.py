@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Live registers of a kernel that calls functions in its own code, such as the slow path of a division.
 
-nvdisasm takes each of them for a function of the ABI: at a call it draws as written every register that such
-a function might write, and at the return as live every register that it must keep. ptxas knows both sides of
-the call, and so does this: a function's live registers are those that it needs, and those of its caller.
+nvdisasm takes each of them for a function of the ABI: it marks as written at a call every register that such
+a function might write, and as live at the return every register that it must keep. ptxas knows both sides of
+the call, and so does this module: a function's live registers are those that it needs, and its caller's.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,10 +27,10 @@ class Liveness:
         own = {at: "" if code[at].base == "CALL" else live.get(at, "") for at in code}
         self.reads: Masks = {at: mask(states, "vx") for at, states in own.items()}
         self.writes: Masks = {at: mask(states, "^x") for at, states in own.items()}
-        self.kept: Masks = {}  # what a guarded instruction writes, and may leave as it was
+        self.may_keep: Masks = {}  # registers that a guarded instruction may write or leave unchanged
         for at, step in code.items():
             before = mask(live.get(at - 16, ""), ":^x")
-            self.kept[at] = self.writes[at] & before if step.guard not in ("", "PT") else 0
+            self.may_keep[at] = self.writes[at] & before if step.guard not in ("", "PT") else 0
         self.walks = 0
         self.summaries: dict[int, tuple[int, int]] = {}
         self.open: set[int] = set()
@@ -44,7 +44,7 @@ class Liveness:
         return following
 
     def body(self, entry: int) -> dict[int, list[int]]:
-        """The instructions of a function, with those that may follow each."""
+        """The instructions of a function, with the successors of each."""
         found: dict[int, list[int]] = {}
         waiting = [entry]
         while waiting:
@@ -54,7 +54,7 @@ class Liveness:
         return found
 
     def summary(self, entry: int) -> tuple[int, int]:
-        """What a function needs, and what it needs or leaves alone."""
+        """The registers a function needs, and those it needs or does not write."""
         if entry not in self.summaries:
             if entry in self.open or entry not in self.code:
                 raise Failure(f"the function at {entry:#x} cannot be followed")
@@ -68,7 +68,7 @@ class Liveness:
         if self.code[at].base == "CALL":
             needed, passed = self.summary(self.code[at].target)
             return needed | (after & passed)
-        return self.reads[at] | (after & ~(self.writes[at] & ~self.kept[at]))
+        return self.reads[at] | (after & ~(self.writes[at] & ~self.may_keep[at]))
 
     def walk(self, body: dict[int, list[int]], held: int) -> tuple[Masks, Masks]:
         """Live before and after each instruction, where the caller holds `held` across the call."""
@@ -107,19 +107,21 @@ class Liveness:
 
 
 def states_of(drawn: int, states: str) -> str:
-    """nvdisasm's picture of one instruction, of the registers that are live."""
-    kept = (states[n] if n < len(states) and states[n] in "^vx" else ":" for n in range(drawn.bit_length()))
-    return "".join(at if drawn >> n & 1 else " " for n, at in enumerate(kept))
+    """nvdisasm's state string of one instruction, for the registers that are live."""
+    marks = (states[n] if n < len(states) and states[n] in "^vx" else ":" for n in range(drawn.bit_length()))
+    return "".join(at if drawn >> n & 1 else " " for n, at in enumerate(marks))
 
 
-def uncalled(live: Mapping[int, str], code: Mapping[int, Instruction]) -> Iterator[tuple[int, str]]:
-    """nvdisasm's picture, less what a called function might write."""
+def states_without_calls(
+    live: Mapping[int, str], code: Mapping[int, Instruction]
+) -> Iterator[tuple[int, str]]:
+    """nvdisasm's state strings without the writes of called functions."""
     for at, states in live.items():
         yield at, states.replace("^", " ").rstrip() if code[at].base == "CALL" else states
 
 
 def are_followed(steps: Iterable[tuple[Instruction, str]]) -> bool:
-    """Of a picture by `with_calls`: nvdisasm alone lets a call itself read registers."""
+    """Whether with_calls() followed all calls: only nvdisasm's own states let a call read registers."""
     return not any(step.base == "CALL" and mask(states, "vx") for step, states in steps)
 
 
@@ -131,6 +133,6 @@ def with_calls(code: Mapping[int, Instruction], live: dict[int, str]) -> dict[in
         liveness = Liveness(code, live)
         liveness.draw(min(code), 0, set())
     except (Failure, RecursionError):
-        return dict(uncalled(live, code))
+        return dict(states_without_calls(live, code))
     plain = {at: "" if code[at].base == "CALL" else states for at, states in live.items()}
     return {at: states_of(liveness.drawn.get(at, 0), plain[at]) for at in live}

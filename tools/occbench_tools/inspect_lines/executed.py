@@ -2,8 +2,8 @@
 """How often each instruction was executed, from `ncu --import REPORT --page source --csv` (Nsight Compute,
 section SourceCounters).
 
-The file has a table for each launch: its kernel's name, a header, and the instructions in their order. Names
-are spelled otherwise than by the demangler here, so a table is the kernel's if its instructions are.
+The file has a table for each launch: its kernel's name, a header, and the instructions in their order. ncu
+spells names unlike the demangler here, so a table belongs to the kernel if its instructions match.
 """
 
 import csv
@@ -14,7 +14,7 @@ from pathlib import Path
 from occbench_tools.sass import Failure, Instruction
 
 NAME, ADDRESS, SOURCE, COUNT = "Kernel Name", "Address", "Source", "Instructions Executed"
-PADDING = {"BRA", "NOP"}  # behind the last instruction
+PADDING = {"BRA", "NOP"}  # after the last instruction
 HOW = "print it with `ncu --import REPORT --page source --csv`, of a collection with --section SourceCounters"
 
 
@@ -29,7 +29,7 @@ class Table:
 
 @dataclass
 class Executed:
-    """Of each instruction of a kernel, summed over launches."""
+    """The execution count of each instruction of a kernel, summed over launches."""
 
     launches: int
     counts: list[int]
@@ -83,8 +83,8 @@ def read_executed(report: Path, instructions: list[Instruction]) -> Executed:
                     continue
                 found.launches += 1
                 found.counts = [a + b for a, b in zip(found.counts, table.executed, strict=False)]
-    except (OSError, csv.Error) as unreadable:
-        raise Failure(f"{report}: {getattr(unreadable, 'strerror', None) or unreadable}") from None
+    except (OSError, csv.Error) as error:
+        raise Failure(f"{report}: {getattr(error, 'strerror', None) or error}") from None
     if found.launches:
         return found
     if not others:

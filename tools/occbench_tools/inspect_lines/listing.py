@@ -2,8 +2,8 @@
 """nvdisasm's listing of one kernel: instructions, the registers that are live at each, and source lines.
 
 nvdisasm prints live registers (-plr) or lines (-gi), never both: it runs twice, and offsets join the two.
-For a cubin of older ptxas nvdisasm 13 prints no live registers, because of the header alone: it then reads a
-copy with the header of CUDA 13.
+For a cubin of an older ptxas nvdisasm 13 prints no live registers, only because of its header: it then reads
+a copy with the header of CUDA 13.
 """
 
 import contextlib
@@ -58,7 +58,7 @@ class Step:
 
     @property
     def spilled_bytes(self) -> int:
-        """That one thread stores or loads here, of a spilled register."""
+        """Bytes of a spilled register that one thread stores or loads here."""
         suffixes = self.instruction.opcode.split(".")[1:]
         return next((sass.WIDTHS[s] // 8 for s in suffixes if s in sass.WIDTHS), 4) if self.is_spill else 0
 
@@ -80,7 +80,7 @@ class Listing:
 
 @contextlib.contextmanager
 def cubins_of(file: Path, arch: str, folder: Path) -> Iterator[list[Path]]:
-    """The cubins in `file` for `arch`: itself, or what cuobjdump takes out of it."""
+    """The cubins in `file` for `arch`: the file itself, or those that cuobjdump extracts."""
     with file.open("rb") as stream:
         head = stream.read(20)
     if head[:4] == b"\x7fELF" and head[18:20] == b"\xbe\x00":  # EM_CUDA
@@ -94,15 +94,15 @@ def cubins_of(file: Path, arch: str, folder: Path) -> Iterator[list[Path]]:
         )
         found = sorted(Path(scratch).glob("*.cubin"))
         if not found:
-            said = (done.stdout + done.stderr).strip().splitlines()
+            output = (done.stdout + done.stderr).strip().splitlines()
             raise Failure(
-                f"{file}: cuobjdump takes no cubin out of it: {said[-1] if said else 'it says nothing'}"
+                f"{file}: cuobjdump takes no cubin out of it: {output[-1] if output else 'it says nothing'}"
             )
         yield found
 
 
 def function_index(cubin: bytes, symbol: str) -> int | None:
-    """Of a function in the table of symbols (ELF, 64 bits); None where it is not found."""
+    """A function's index in the symbol table (ELF, 64 bits); None where it is not found."""
     name = symbol.encode() + b"\0"
     with contextlib.suppress(struct.error, StopIteration, IndexError):
         (table,) = struct.unpack_from("<Q", cubin, 0x28)
@@ -118,7 +118,7 @@ def function_index(cubin: bytes, symbol: str) -> int | None:
 
 
 def with_new_header(cubin: bytes) -> bytes:
-    """An old cubin with the header that CUDA 13 writes; a cubin that has it as it is."""
+    """The cubin with the header that CUDA 13 writes, if it has an older one."""
     if cubin[ABI : ABI + 2] != OLD_ABI or len(cubin) < FLAGS + 4:
         return cubin
     changed = bytearray(cubin)
@@ -129,8 +129,8 @@ def with_new_header(cubin: bytes) -> bytes:
 
 
 def with_254_registers(cubin: bytes, symbol: str) -> bytes:
-    """The cubin, with 254 registers for a kernel that has 255, whose live registers nvdisasm of CUDA 13.0 to
-    13.2 does not tell."""
+    """The cubin, with 254 registers for a kernel of 255, since nvdisasm of CUDA 13.0 to 13.2 prints no live
+    registers for 255."""
     if (index := function_index(cubin, symbol)) is None:
         return cubin
     noted = struct.pack("<BBHI", 4, REGISTER_COUNT, 8, index)  # in .nv.info: 8 bytes, of this function
@@ -139,31 +139,31 @@ def with_254_registers(cubin: bytes, symbol: str) -> bytes:
 
 def lines_of(nvdisasm: Path, options: list[str], cubin: Path, symbol: str) -> list[str]:
     """The listing of one kernel; empty if the cubin has none of that name. Raises Failure."""
-    section, inside, kept = f".text.{symbol}", False, []
+    section, inside, listing = f".text.{symbol}", False, []
     index = function_index(cubin.read_bytes(), symbol)
-    alone = [] if index is None else ["-fun", str(index)]  # a library's code takes minutes
-    with tempfile.TemporaryFile("w+", errors="replace") as said, subprocess.Popen(
-        [str(nvdisasm), "-c", *options, *alone, str(cubin)],
-        stdout=subprocess.PIPE, stderr=said, text=True, errors="replace",
+    selection = [] if index is None else ["-fun", str(index)]  # a library's code takes minutes
+    with tempfile.TemporaryFile("w+", errors="replace") as errors, subprocess.Popen(
+        [str(nvdisasm), "-c", *options, *selection, str(cubin)],
+        stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace",
     ) as process:  # fmt: skip
         for line in process.stdout:
             if match := SECTION.match(line):
                 inside = match[1] == section
             elif inside:
-                kept.append(line.rstrip("\n"))
-                if len(kept) > 4 * LONGEST:
+                listing.append(line.rstrip("\n"))
+                if len(listing) > 4 * LONGEST:
                     process.kill()
                     raise Failure(f"{symbol}: more than {LONGEST:,} instructions")
         process.wait()
-        said.seek(0)
-        complaint = said.read(1 << 16).strip().splitlines()
-    if process.returncode:  # what it printed may be half of it
+        errors.seek(0)
+        complaint = errors.read(1 << 16).strip().splitlines()
+    if process.returncode:  # its output may be incomplete
         raise Failure(f"{cubin.name}: nvdisasm: {complaint[-1] if complaint else 'failed'}")
-    return kept
+    return listing
 
 
 def parse_instructions(lines: list[str]) -> tuple[dict[int, Instruction], dict[int, str]]:
-    """Of a listing: instructions and, where it has them, register states, by offset."""
+    """A listing's instructions and, where it has them, register states, by offset."""
     labels: dict[str, int] = {}
     waiting: list[str] = []
     for line in lines:
@@ -189,7 +189,7 @@ def parse_instructions(lines: list[str]) -> tuple[dict[int, Instruction], dict[i
 
 
 def parse_chains(lines: list[str]) -> dict[int, tuple[Line, ...]]:
-    """Of a listing with lines: the source lines of each offset, innermost first."""
+    """The source lines of each offset in a listing with lines, innermost first."""
     chains: dict[int, tuple[Line, ...]] = {}
     chain: list[Line] = []
     is_open = False  # the next line continues the chain

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds a kernel's registers: its peak, the values that are live there, and the lines above a bound."""
+"""The use of a kernel's registers: its peak, the values live there, and the lines above a bound."""
 
 import re
 from collections import Counter, defaultdict
@@ -54,7 +54,7 @@ class LineUse:
         return (self.live, self.stored_bytes + self.loaded_bytes, self.depth, self.instructions)
 
     def add(self, other: "LineUse") -> None:
-        """Another chain of calls to the same line."""
+        """Adds the use by another chain of calls to the same line."""
         self.live = max(self.live, other.live)
         self.depth = max(self.depth, other.depth)
         self.instructions += other.instructions
@@ -90,7 +90,7 @@ class Pressure:
 
     @property
     def bound(self) -> int | None:
-        """Most live registers for the next higher occupancy; None where fewer registers do not lead there."""
+        """Most live registers at the next higher occupancy; None where fewer registers do not raise it."""
         match = FEWER.match(str(self.row.get("gains_with") or ""))
         return self.row["registers_per_thread"] - int(match[1]) - RESERVED if match else None
 
@@ -101,7 +101,7 @@ class Pressure:
         return [] if bound is None else [n for n, s in enumerate(self.listing.steps) if s.live_count > bound]
 
     def line_uses(self) -> list[LineUse]:
-        """Most live registers first."""
+        """The uses of all lines, most live registers first."""
         uses: dict[Chain, LineUse] = {}
         above = set(self.above_bound)
         for n, step in enumerate(self.listing.steps):
@@ -138,14 +138,14 @@ class Flow:
         for n, step in enumerate(steps):
             try:
                 following = [place[a] for a in step.instruction.next_addresses if a in place]
-            except Failure:  # a branch to where a register says
+            except Failure:  # a branch to an address in a register
                 following = []
             self.after.append(following)
             for each in following:
                 self.before[each].append(n)
 
     def walk(self, start: Iterable[int], edges: list[list[int]]) -> Iterable[tuple[int, set[int]]]:
-        """Breadth first from `start`, with the places that follow; an emptied set goes no further."""
+        """Breadth first from `start`, with its successors; the caller may clear that set to stop."""
         seen, level = set(), list(start)
         while level:
             following: list[int] = []
@@ -186,7 +186,7 @@ def last_read(steps: list[Step], flow: Flow, peak: int, register: int) -> int | 
     return last
 
 
-def grouped(
+def group_by_writer(
     steps: list[Step], flow: Flow, at: int, registers: Iterable[int], above: list[int]
 ) -> list[Values]:
     """Registers that are live at an instruction, by the place that wrote them, those with most instructions
@@ -210,12 +210,12 @@ def grouped(
 def values_at_peak(pressure: Pressure) -> list[Values]:
     steps, peak = pressure.listing.steps, pressure.peak
     live = [n for n, at in enumerate(steps[peak].live) if at != " "]
-    return grouped(steps, Flow(steps), peak, live, pressure.above_bound)
+    return group_by_writer(steps, Flow(steps), peak, live, pressure.above_bound)
 
 
 def values_waiting(pressure: Pressure) -> tuple[int, list[Values]]:
-    """Of the innermost loop with most live registers: its first instruction, and the values that are live all
-    through it although no instruction of it reads or writes them."""
+    """The first instruction of the innermost loop with most live registers, and the values that stay live
+    there although none of its instructions reads or writes them."""
     steps = pressure.listing.steps
     inner = [b for b in pressure.loops if not any(other < b for other in pressure.loops)]
     if not inner:
@@ -223,11 +223,11 @@ def values_waiting(pressure: Pressure) -> tuple[int, list[Values]]:
     body = max(inner, key=lambda body: max(steps[n].live_count for n in body))
     widest = range(max(len(steps[n].live) for n in body))
     waiting = [r for r in widest if r != STACK_POINTER and all(state(steps[n], r) == ":" for n in body)]
-    return min(body), grouped(steps, Flow(steps), min(body), waiting, pressure.above_bound)
+    return min(body), group_by_writer(steps, Flow(steps), min(body), waiting, pressure.above_bound)
 
 
 def mark_spills(listing: Listing, row: Mapping[str, Any], warnings: list[str]) -> None:
-    """Of code whose ptxas marks no spills (before 12.6): the accesses that `inspect` counted in the code."""
+    """Marks spills in code of a ptxas before 12.6, which marks none: the accesses that `inspect` counted."""
     steps = listing.steps
     if any(step.is_spill for step in steps):
         return

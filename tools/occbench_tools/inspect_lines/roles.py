@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Warp roles of a kernel that moves registers between its warps (setmaxnreg, in machine code USETMAXREG).
 
-Which warpgroup asks for how many is read from the branches before: the code is followed once for the first
-thread of each warpgroup, with the registers whose values are known from its thread index alone.
+The branches before it tell which warpgroup requests how many: the code is followed once for the first thread
+of each warpgroup, with the registers whose values follow from its thread index alone.
 """
 
 import re
@@ -17,13 +17,13 @@ from occbench_tools.inspect_lines.pressure import RESERVED, Flow
 from occbench_tools.sass import Instruction
 
 WARPGROUP = 128  # threads
-UNIT, LEAST, MOST = 8, 24, 256  # of what setmaxnreg takes; a launch allocates in the same unit
+UNIT, LEAST, MOST = 8, 24, 256  # setmaxnreg's register counts; a launch allocates in the same unit
 SM_REGISTERS = 65_536  # of each architecture that has setmaxnreg
 WORD = (1 << 32) - 1
 SETS = "USETMAXREG"
 REGISTER = re.compile(r"U?R\d+$")
 PREDICATE = re.compile(r"!?(?:U?P\d|U?PT)$")
-# What writes one register, or as its suffix says; others are taken to write up to four.
+# Instructions that write one register, or by their suffix; others are assumed to write up to four.
 SINGLE = {"IADD3", "IMAD", "LD", "LDC", "LDG", "LDL", "LDS", "LEA", "LOP3", "MOV", "PRMT", "R2UR", "S2R",
           "SEL", "SHF", "SHFL", "VIADD"}  # fmt: skip
 SUFFIXES = {"WIDE": 2, "64": 2, "128": 4}
@@ -33,7 +33,7 @@ MOST_VISITS = 32  # of an instruction, on average
 Known = dict[str, int]  # registers and predicates, by name
 
 
-def signed(value: int) -> int:
+def to_signed(value: int) -> int:
     return value - (1 << 32) if value >> 31 else value
 
 
@@ -77,13 +77,13 @@ def compare(opcode: str, a: int, b: int, other: int) -> int | None:
     if comparison not in COMPARISONS or "EX" in rest:
         return None
     if "U32" not in rest:
-        a, b = signed(a), signed(b)
+        a, b = to_signed(a), to_signed(b)
     result = int(COMPARISONS[comparison](a, b))
     return result & other if "AND" in rest else result | other if "OR" in rest else None
 
 
 def width_of(i: Instruction) -> int:
-    """Registers that it may write."""
+    """The number of registers that it may write."""
     base, *suffixes = i.opcode.split(".")
     if base.removeprefix("U") not in SINGLE:
         return WIDEST
@@ -95,7 +95,7 @@ def destination(i: Instruction) -> str:
 
 
 def result_of(known: Known, i: Instruction, thread: int) -> int | None:
-    """What an instruction writes to its destination; None if it is not known."""
+    """The value that an instruction writes to its destination; None if it is not known."""
     base = i.base.removeprefix("U")
     if i.base in ("S2R", "S2UR"):
         return {"SR_TID.X": thread, "SR_TID.Y": 0, "SR_TID.Z": 0}.get(i.operands[1])
@@ -127,7 +127,7 @@ def result_of(known: Known, i: Instruction, thread: int) -> int | None:
             return lookup(table, a, b, c)
         case "SHF", [low, count, high] if count < 32 and ".R." in i.opcode:
             word = high if ".HI" in i.opcode else low
-            return (signed(word) if ".S32" in i.opcode else word) >> count & WORD
+            return (to_signed(word) if ".S32" in i.opcode else word) >> count & WORD
         case "SHF", [low, count, _] if count < 32 and ".L." in i.opcode and ".HI" not in i.opcode:
             return low << count & WORD
         case "LEA", [low, b, high, count] if count is not None and 0 < count < 32 and ".HI" in i.opcode:
@@ -135,8 +135,8 @@ def result_of(known: Known, i: Instruction, thread: int) -> int | None:
     return None
 
 
-def after(known: Known, i: Instruction, thread: int) -> Known:
-    """What is known behind an instruction."""
+def known_after(known: Known, i: Instruction, thread: int) -> Known:
+    """The known values after an instruction."""
     runs = operand(known, i.guard) if i.guard else 1
     if runs == 0:
         return known
@@ -157,11 +157,11 @@ def after(known: Known, i: Instruction, thread: int) -> Known:
 
 
 def requests_of(steps: list[Step], flow: Flow, thread: int) -> tuple[set[int], set[int]]:
-    """The first USETMAXREGs that a thread may reach, by their places; -1 for the kernel's end without one.
-    And all places up to there.
+    """The places of the first USETMAXREGs that a thread may reach (-1: the kernel's end without one), and all
+    places up to there.
 
-    The first is empty where following the code takes too long: each register that a loop unlearns is one
-    round more.
+    The first set is empty where following the code takes too long: each register whose value a loop makes
+    unknown costs one more round.
     """
     before: dict[int, Known] = {0: {}}
     todo, found = [0], set()
@@ -175,7 +175,7 @@ def requests_of(steps: list[Step], flow: Flow, thread: int) -> tuple[set[int], s
         if i.base == SETS:
             found.add(n)
             continue
-        known = after(before[n], i, thread)
+        known = known_after(before[n], i, thread)
         following = list(flow.after[n])
         if i.base == "BRA" and len(following) == 2:
             sources = [i.guard or "PT", *(t for t in i.operands if PREDICATE.match(t))]
@@ -209,19 +209,19 @@ class Role:
     asks: bool = True  # else it keeps the registers of the launch
 
     @property
-    def enough(self) -> int:
-        """The smallest request that holds what is live."""
+    def least_request(self) -> int:
+        """The smallest request that holds the live registers."""
         return max(LEAST, -(-((self.live or 0) + RESERVED) // UNIT) * UNIT)
 
 
 @dataclass(frozen=True)
 class Pool:
-    """What a block's launch allocates, in registers of a warpgroup's thread, and who asks for it."""
+    """The registers that a block's launch allocates, per thread of a warpgroup, and the roles' requests."""
 
     groups: int
     own: int  # registers per thread of the launch
     roles: tuple[Role, ...]  # by warpgroup, or in the order of the code
-    shared_spilled_bytes: int  # of code that several roles run, or that precedes them
+    shared_spilled_bytes: int  # in code that several roles run, or before them
 
     @property
     def allocated(self) -> int:
@@ -233,7 +233,7 @@ class Pool:
         return all(role.warpgroups for role in self.roles)
 
     @property
-    def asked(self) -> int:
+    def total_request(self) -> int:
         return sum(role.request * len(role.warpgroups) for role in self.roles)
 
     def launch_with(self, request: int) -> int:
@@ -249,14 +249,16 @@ class Pool:
         return max(self.own, min(request, SM_REGISTERS // (blocks * per_register) // UNIT * UNIT))
 
     def better_split(self) -> dict[Role, int] | None:
-        """Requests of each role, with more for the largest, where others ask for more than they need."""
+        """Requests of each role, with more for the largest, where others request more than they need."""
         largest = max(self.roles, key=lambda role: role.request)
         others = [role for role in self.roles if role is not largest]
         if any(role.live is None for role in others):
             return None
         for request in range(MOST, largest.request, -UNIT):
             launch = self.launch_with(request)
-            split = {r: min(r.request, r.enough) if r.asks else launch for r in others} | {largest: request}
+            split = {r: min(r.request, r.least_request) if r.asks else launch for r in others} | {
+                largest: request
+            }
             if sum(n * len(role.warpgroups) for role, n in split.items()) <= self.groups * launch:
                 return split
         return None
@@ -265,7 +267,7 @@ class Pool:
 def role_at(
     steps: list[Step], place: int, region: set[int], spilled_bytes: int, warpgroups: list[int], own: int
 ) -> Role:
-    """`region`: what it runs with the registers that it asked for, or all if it asks for none (place -1)."""
+    """`region`: the code after its request, or all its code if it requests none (place -1)."""
     step = steps[max(place, 0)]
     return Role(
         tuple(warpgroups),
@@ -277,11 +279,12 @@ def role_at(
     )
 
 
-def spilled_by(steps: list[Step], runs: Mapping[int, set[int]]) -> tuple[dict[int, int], int]:
-    """Bytes of each role that runs some places alone, and of all other places."""
-    count = Counter(at for places in runs.values() for at in places)
+def spilled_by(steps: list[Step], places_by_role: Mapping[int, set[int]]) -> tuple[dict[int, int], int]:
+    """Spilled bytes in each role's own code, and in all other code."""
+    count = Counter(at for places in places_by_role.values() for at in places)
     spilled = {
-        n: sum(steps[at].spilled_bytes for at in places if count[at] == 1) for n, places in runs.items()
+        n: sum(steps[at].spilled_bytes for at in places if count[at] == 1)
+        for n, places in places_by_role.items()
     }
     return spilled, sum(step.spilled_bytes for step in steps) - sum(spilled.values())
 
@@ -290,8 +293,8 @@ def pool_of(listing: Listing, row: Mapping[str, Any]) -> Pool | None:
     """None for a kernel without setmaxnreg, or for blocks that are not of whole warpgroups."""
     steps = listing.steps
     threads = row.get("block_size") or 0
-    asking: dict[int, list[int]] = {n: [] for n, s in enumerate(steps) if s.instruction.base == SETS}
-    if not asking or threads < WARPGROUP or threads % WARPGROUP:
+    roles_at: dict[int, list[int]] = {n: [] for n, s in enumerate(steps) if s.instruction.base == SETS}
+    if not roles_at or threads < WARPGROUP or threads % WARPGROUP:
         return None
     flow = Flow(steps)
     groups = range(threads // WARPGROUP)
@@ -300,12 +303,12 @@ def pool_of(listing: Listing, row: Mapping[str, Any]) -> Pool | None:
     before: dict[int, set[int]] = {}  # its request
     if all(len(found) == 1 for found, _ in reached):
         for group, ((n,), places) in zip(groups, reached, strict=True):
-            asking.setdefault(n, []).append(group)
+            roles_at.setdefault(n, []).append(group)
             before[n] = before.get(n, set()) | places
-        asking = {n: warpgroups for n, warpgroups in asking.items() if warpgroups}
-    behind = {n: {at for at, _ in flow.walk([n], flow.after)} if n >= 0 else before[n] for n in asking}
-    runs = {n: behind[n] | before.get(n, set()) for n in asking}
+        roles_at = {n: warpgroups for n, warpgroups in roles_at.items() if warpgroups}
+    behind = {n: {at for at, _ in flow.walk([n], flow.after)} if n >= 0 else before[n] for n in roles_at}
+    runs = {n: behind[n] | before.get(n, set()) for n in roles_at}
     spilled, shared = spilled_by(steps, runs)
-    in_order = sorted(asking.items(), key=lambda item: (item[1], item[0]))
+    in_order = sorted(roles_at.items(), key=lambda item: (item[1], item[0]))
     roles = (role_at(steps, n, behind[n], spilled[n], warpgroups, own) for n, warpgroups in in_order)
     return Pool(len(groups), own, tuple(roles), shared)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer as text of 80 columns, and as JSON."""
+"""The output as text of 80 columns, and as JSON."""
 
 import json
 import os
@@ -29,7 +29,7 @@ LARGEST_SOURCE = 16 << 20  # bytes
 
 @cache
 def source_lines(file: str) -> list[str]:
-    """Its text; empty where it is gone, no regular file, or too long."""
+    """A file's lines; empty where it is missing, no regular file, or too long."""
     path = Path(file)
     try:
         if not path.is_file() or path.stat().st_size > LARGEST_SOURCE:
@@ -56,7 +56,7 @@ def source_text(chain: Chain) -> str:
     return " ".join(lines[number - 1].split()) if 0 < number <= len(lines) else ""
 
 
-def place(line: Line) -> str:
+def place_text(line: Line) -> str:
     return f"{os.path.basename(line.file)}:{line.number}"
 
 
@@ -66,15 +66,17 @@ def place_of(chain: Chain) -> str:
         return "no line"
     inner, outer = chain[0], chain[-1]
     if len(chain) == 1:
-        return place(inner)
-    return f"{place(inner)}, in {f'line {outer.number}' if inner.file == outer.file else place(outer)}"
+        return place_text(inner)
+    return (
+        f"{place_text(inner)}, in {f'line {outer.number}' if inner.file == outer.file else place_text(outer)}"
+    )
 
 
-def cut(text: str, room: int) -> str:
+def shorten(text: str, room: int) -> str:
     return text if len(text) <= room else text[: max(room - 3, 0)] + "..."
 
 
-def loops(depth: int) -> str:
+def loops_text(depth: int) -> str:
     return ("no loop", "1 loop")[depth] if depth < 2 else f"{depth} loops"
 
 
@@ -83,7 +85,7 @@ def percent(fraction: float) -> str:
 
 
 def step_lines(pressure: Pressure) -> Iterator[str]:
-    """What the next higher occupancy takes."""
+    """Lines on the step to the next higher occupancy."""
     row = pressure.row
     if row["gains_with"] is None:
         yield f"occupancy {percent(row['occupancy'])}: no resource alone raises it"
@@ -105,7 +107,7 @@ def step_lines(pressure: Pressure) -> Iterator[str]:
             yield "a cap may reach it without spills; `occbench caps` tries"
 
 
-def ranges(numbers: tuple[int, ...]) -> str:
+def range_text(numbers: tuple[int, ...]) -> str:
     """'0', '1-2', '1+3'; '?' for none."""
     if len(numbers) > 1 and numbers[-1] - numbers[0] == len(numbers) - 1:
         return f"{numbers[0]}-{numbers[-1]}"
@@ -127,20 +129,25 @@ def role_lines(pool: Pool) -> Iterator[str]:
     for role in pool.roles:
         live = "" if role.live is None else role.live
         yield (
-            f"  {ranges(role.warpgroups):>10}  {role.request:7}  {live:>5}  {role.spilled_bytes or '':>7}  "
-            f"{place_of(role.chain)}"
+            f"  {range_text(role.warpgroups):>10}  {role.request:7}  {live:>5}  "
+            f"{role.spilled_bytes or '':>7}  {place_of(role.chain)}"
         )
     if pool.shared_spilled_bytes:
         yield f"{pool.shared_spilled_bytes} B more are spilled in code that no role runs alone"
     if not pool.is_read:
         yield "which warpgroup takes which branch cannot be read: the roles are in the order of the code"
         return
-    asked = sum_text({role: role.request for role in pool.roles})
-    if pool.asked > pool.allocated:
-        yield f"{asked} = {pool.asked}, and the launch has {pool.allocated}: a warpgroup waits forever"
+    request_sum = sum_text({role: role.request for role in pool.roles})
+    if pool.total_request > pool.allocated:
+        yield (
+            f"{request_sum} = {pool.total_request}, and the launch has {pool.allocated}: "
+            "a warpgroup waits forever"
+        )
         return
-    rest = pool.allocated - pool.asked
-    yield f"{asked} = {pool.asked} of {pool.allocated}" + (f": {rest} are never used" if rest else "")
+    rest = pool.allocated - pool.total_request
+    yield f"{request_sum} = {pool.total_request} of {pool.allocated}" + (
+        f": {rest} are never used" if rest else ""
+    )
     if split := pool.better_split():
         yield f"{sum_text(split)} holds all that is live, with more for the largest role"
         launch = pool.launch_with(max(split.values()))
@@ -149,7 +156,7 @@ def role_lines(pool: Pool) -> Iterator[str]:
 
 
 def excess_lines(pressure: Pressure) -> Iterator[str]:
-    """What takes the registers that are not live at the peak."""
+    """Lines on the registers that are not live at the peak."""
     if (excess := excess_of(pressure)) is None:
         return
     peak, count = pressure.peak_registers, pressure.row["registers_per_thread"]
@@ -159,7 +166,7 @@ def excess_lines(pressure: Pressure) -> Iterator[str]:
     fewer = -(-(count - excess.would_fit) // UNIT) < -(-count // UNIT)
     outcome = "`occbench caps` tries" if fewer else "no block gains by it"
     yield f"{count} registers: {peak} live at the peak, {RESERVED} reserved, {excess.registers} more:"
-    for registers, why in (
+    for registers, reason in (
         (excess.lifetimes, "hold values for which no lower register is free all the while"),
         (excess.vectors, "hold vectors for which no lower registers in a row are free"),
         (excess.would_fit, f"not needed: what they hold has room below; {outcome}"),
@@ -167,7 +174,7 @@ def excess_lines(pressure: Pressure) -> Iterator[str]:
         (excess.not_explained, "not explained"),
     ):
         if registers:
-            yield f"  {registers:9}  {why}"
+            yield f"  {registers:9}  {reason}"
 
 
 def as_text(pressure: Pressure) -> Iterator[str]:
@@ -184,7 +191,7 @@ def as_text(pressure: Pressure) -> Iterator[str]:
         yield ""
         yield (
             f"{peak.live_count} registers are live at the peak, {place_of(peak.chain)} "
-            f"({loops(pressure.depths[pressure.peak])}):"
+            f"({loops_text(pressure.depths[pressure.peak])}):"
         )
         yield from value_lines(values_at_peak(pressure))
         if not pool:
@@ -200,33 +207,33 @@ def as_text(pressure: Pressure) -> Iterator[str]:
 
 
 def executed_lines(pressure: Pressure) -> Iterator[str]:
-    """What spills were of all instructions that were executed."""
+    """Lines on the share of spills among the executed instructions."""
     if (executed := pressure.executed) is None:
         return
-    everything = sum(executed.counts)
+    total = sum(executed.counts)
     spills = sum(use.executed_spills for use in pressure.line_uses())
     launches = "1 launch" if executed.launches == 1 else f"{executed.launches:,} launches"
     yield ""
-    yield f"{everything:,} instructions were executed by the warps of {launches};"
-    share = f" ({percent(spills / everything)})" if everything else ""
+    yield f"{total:,} instructions were executed by the warps of {launches};"
+    share = f" ({percent(spills / total)})" if total else ""
     yield f"{spills:,} of them{share} store or load spills"
 
 
 def value_lines(values: list[Values]) -> Iterator[str]:
     for group in values[:MOST_ROWS]:
-        yield cut(f"  {len(group.registers):9}  written at {place_of(group.chain)}", COLUMNS)
+        yield shorten(f"  {len(group.registers):9}  written at {place_of(group.chain)}", COLUMNS)
         for text in (
             source_text(group.chain),
             f"last read at {place_of(group.last_read)}" if group.last_read else "",
         ):
             if text:
-                yield " " * 13 + cut(text, COLUMNS - 13)
+                yield " " * 13 + shorten(text, COLUMNS - 13)
     if len(values) > MOST_ROWS:
         yield f"  and {len(values) - MOST_ROWS} more lines (--format json has all)"
 
 
 def uses_by_line(pressure: Pressure) -> dict[Line | None, LineUse]:
-    """Of each source line, over all calls that it was inlined from; None: of instructions without a line."""
+    """The use of each source line, over all calls it was inlined from; None: instructions without a line."""
     by_line: dict[Line | None, LineUse] = {}
     for use in pressure.line_uses():
         line = use.chain[0] if use.chain else None
@@ -235,7 +242,7 @@ def uses_by_line(pressure: Pressure) -> dict[Line | None, LineUse]:
 
 
 def annotated_source(pressure: Pressure) -> Iterator[str]:
-    """The lines with most live registers, or most spills where those are unknown, as the source has them."""
+    """The source lines with most live registers, or most spills where those are unknown."""
     by_line = uses_by_line(pressure)
     ranked = sorted(by_line, key=lambda line: by_line[line].rank, reverse=True)
     shown = sorted((line for line in ranked[:MOST_ROWS] if line), key=lambda line: (line.file, line.number))
@@ -250,7 +257,7 @@ def annotated_source(pressure: Pressure) -> Iterator[str]:
         live = use.live if pressure.listing.has_liveness else ""
         times = f"{use.executed:8.3g}" if pressure.executed else f"{use.depth:5}"
         numbers = f"  {live:>5}  {times}  {use.stored_bytes or '':>6}  {use.loaded_bytes or '':>6}"
-        yield cut(f"{numbers}  {line.number:5}  {source_text((line,))}", COLUMNS).rstrip()
+        yield shorten(f"{numbers}  {line.number:5}  {source_text((line,))}", COLUMNS).rstrip()
     if gone := sorted({line.file for line in shown if not source_lines(line.file)}):
         yield f"  not here, and so without their text: {', '.join(map(os.path.basename, gone))}"
     if None in by_line:
@@ -277,7 +284,7 @@ def pool_json(pool: Pool) -> dict[str, Any]:
     return {
         "warpgroups": pool.groups,
         "registers_allocated": pool.allocated,
-        "registers_asked": pool.asked if pool.is_read else None,
+        "registers_asked": pool.total_request if pool.is_read else None,
         "roles": [
             {
                 "warpgroups": role.warpgroups or None,

@@ -21,18 +21,18 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from occbench_tools import experiments
-from occbench_tools.analysis import read_folder, scaled
+from occbench_tools.analysis import read_folder, scale_rows
 from occbench_tools.command import Refused, add_folder, entry, folder_of, parser_of, reading
-from occbench_tools.escape import file_name, picture, pictured, printable
+from occbench_tools.escape import escape_for_picture, file_name, picture, printable
 from occbench_tools.explain.program import explain_rows, findings_of
 from occbench_tools.findings import Sentences
 from occbench_tools.layout import with_subjects
 from occbench_tools.lines import write_whole
 from occbench_tools.plot import sheet
-from occbench_tools.plot.occupancy import accounted, occupancy
+from occbench_tools.plot.occupancy import occupancy, rows_with_losses
 from occbench_tools.plot.plain import plain
 from occbench_tools.plot.predictions import predictions
-from occbench_tools.plot.sheet import as_predicted, head
+from occbench_tools.plot.sheet import head, prediction_ratio
 from occbench_tools.plot.theme import style
 
 OF_ALL = {figure.__name__: figure for figure in (predictions, occupancy)}  # experiments in one
@@ -47,29 +47,29 @@ def draw(
     """
     findings = explain_rows(experiment, rows, env) if findings is None else findings
     words = {key: picture(word) for key, word in findings.words.items()}
-    shown = with_subjects(scaled(pictured(rows)), words)
+    shown = with_subjects(scale_rows(escape_for_picture(rows)), words)
     module = experiments.module_of(experiment)
     figure = None
     if hasattr(module, "picture") and env["schema_version"] >= 5:
         figure = module.picture(shown, env, sheet)
-    if figure is None or all(has_none(axes) for axes in figure.axes):
+    if figure is None or all(is_empty(axes) for axes in figure.axes):
         figure = plain(experiment, shown, env, words)
     title = findings.headline(experiment).replace("`", "").removesuffix(".")
     head(figure, f"{experiment}: {title}" if findings.is_too_few else title, env)
     return figure
 
 
-def has_none(axes: Axes) -> bool:
-    """Whether the run has no rows for a panel; so have the low ones below it."""
+def is_empty(axes: Axes) -> bool:
+    """Whether the run has no rows for a panel, or for a low one below it."""
     return not axes.has_data() or any(text.get_gid() == sheet.EMPTY for text in axes.texts)
 
 
 def drawable(cases: pd.DataFrame) -> list[str]:
-    """What there is to draw of these rows: their experiments, then the figures of all of them."""
+    """What can be drawn of these rows: their experiments, then the figures over all of them."""
     found = sorted(cases["experiment"].unique())
-    if as_predicted(cases).notna().any():
+    if prediction_ratio(cases).notna().any():
         found.append(predictions.__name__)
-    if len(accounted(cases)):
+    if len(rows_with_losses(cases)):
         found.append(occupancy.__name__)
     return found
 
@@ -79,16 +79,16 @@ def png(figure: Figure) -> bytes:
     full = io.BytesIO()
     figure.savefig(full)
     small = Image.open(full).convert("RGB").quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-    made = io.BytesIO()
-    small.save(made, format="PNG")
-    return made.getvalue()
+    reduced = io.BytesIO()
+    small.save(reduced, format="PNG")
+    return reduced.getvalue()
 
 
 def svg(figure: Figure) -> bytes:
-    """The same as SVG, light or dark as its reader's screen is."""
-    made = io.BytesIO()
-    figure.savefig(made, format="svg", metadata={"Date": None, "Creator": None})
-    head, mark, rest = made.getvalue().decode().partition("<defs>")
+    """The same as SVG, light or dark by the reader's screen."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    head, mark, rest = stream.getvalue().decode().partition("<defs>")
     return f"{head}{style()}{mark}{rest}".encode()
 
 
@@ -121,7 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
             rows = cases[cases["experiment"] == experiment]
             whole = OF_ALL.get(experiment)
             figure = (
-                whole(pictured(cases), env)
+                whole(escape_for_picture(cases), env)
                 if whole
                 else draw(experiment, rows, env, findings.get(experiment))
             )

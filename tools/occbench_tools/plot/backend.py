@@ -15,6 +15,6 @@ try:
 finally:
     os.fchdir(here)
     os.close(here)
-# Of names that are not ours: a box stands for a sign that the font lacks, a long one takes a panel's room.
+# Foreign names may have signs that the font lacks (shown as boxes) or be longer than a panel.
 for words in ("Glyph .* missing from font", "constrained_layout not applied"):
     warnings.filterwarnings("ignore", words)

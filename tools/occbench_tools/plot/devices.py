@@ -12,11 +12,11 @@ from occbench_tools.folder import gpu_name
 from occbench_tools.plot.sheet import head, panel, sheet
 from occbench_tools.plot.theme import BLUE, INK, SKY, VERMILION
 
-MOST = 1.6  # of the speed-ups that are told apart, and its inverse
+MOST = 1.6  # the axis ends at this speed-up and at its inverse
 
 
 def devices(rows: pd.DataFrame, old: dict[str, Any], new: dict[str, Any], narrow: bool = False) -> Figure:
-    """Of speedup.pairs_of() rows, and env.json of both runs; narrow: for a telephone's screen."""
+    """The picture of speedup.pairs_of() rows, by env.json of both runs; narrow: for a telephone's screen."""
     _, median, low, high = speedup.spread(rows["speedup"])
     names = [gpu_name(env).removeprefix("NVIDIA ") for env in (new, old)]
     title = f"{names[0]} against {names[1]}: {low:.2f} to {high:.2f} times as fast, median {median:.2f}"

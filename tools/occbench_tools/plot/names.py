@@ -19,23 +19,23 @@ DISTANCES = (0.04, 0.1, 0.2)  # from there, in parts of the panel
 
 
 class Place(NamedTuple):
-    """Of a name: its box, and the point of the line that it belongs to, in pixels."""
+    """A name's box, and the point of its line that it belongs to, in pixels."""
 
     box: Bbox
     point: np.ndarray
     word: str
 
     def tie(self) -> np.ndarray:
-        """From the box to the point; no way where it lies in the box."""
+        """The line from the box to the point; of length 0 where the point is in the box."""
         near = find_nearest_point_on_box(*self.box.p0, *self.box.size, *self.point)
         return np.array([self.point if near[0] is None else near, self.point], float)
 
 
 def name_lines(figure: Figure) -> float:
-    """Names the lines of each panel beside them, or all of them below it where one finds no room.
+    """Names the lines of each panel beside them, or in a legend below it where one name finds no room.
 
-    Wants the final limits. Returns the height of new legends, inch. Where there are some, no line has a name
-    yet: the page grows by it, and this is called again.
+    Needs the final limits. Returns the height of new legends, inch. If it is not 0, no line has a name yet:
+    the caller grows the page by it and calls this again.
     """
     figure.get_layout_engine().execute(figure)  # without drawing what is in the panels
     panels = [axes for axes in figure.axes if axes.get_legend_handles_labels()[0] and not axes.get_legend()]
@@ -118,18 +118,18 @@ def pixels(axes: Axes, line: object) -> np.ndarray:
 
 
 def walls_of(path: np.ndarray) -> np.ndarray:
-    """Its pieces, which no name may cross: x, y, x, y."""
+    """The segments of a path, which no name may cross: x, y, x, y."""
     return np.hstack([path[:-1], path[1:]]) if len(path) > 1 else np.empty((0, 4))
 
 
 def box_walls(box: Bbox) -> np.ndarray:
-    """Four sides and a diagonal of a box that is taken."""
+    """Four sides and a diagonal of an occupied box."""
     x0, y0, x1, y1 = box.extents
     return walls_of(np.array([(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0), (x1, y1)]))
 
 
 def anchors(own: np.ndarray, rest: list[np.ndarray], joined: bool) -> list[np.ndarray]:
-    """Points of a line, in pixels, those first that are farthest from all others; a lone one's middle."""
+    """Points of a line, in pixels, those farthest from all other lines first; the middle of a lone line."""
     if joined:
         own = np.vstack([own, (own[1:] + own[:-1]) / 2])
     if not rest:

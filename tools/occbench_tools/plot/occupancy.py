@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from occbench_tools.plot.sheet import head, panel, sheet
 from occbench_tools.plot.theme import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 
-# What theory is made of, in the order of a launch; each with its colour.
+# The parts of theoretical occupancy, in the order of a launch; each with its colour.
 PARTS = {
     "occupancy_launch": ("achieved", BLUE),
     "lost_to_unused_places": ("unused places", PURPLE),
@@ -24,13 +24,13 @@ PARTS = {
 }
 
 
-def accounted(cases: pd.DataFrame) -> pd.DataFrame:
-    """The cases whose blocks said where they were; none in files before version 4, and of a model."""
+def rows_with_losses(cases: pd.DataFrame) -> pd.DataFrame:
+    """The cases whose blocks recorded their SMs; none in files before version 4, nor of a model."""
     return cases.dropna(subset=list(PARTS)) if set(PARTS) <= set(cases) else cases.iloc[:0]
 
 
 def stack(axes: Axes, rows: pd.DataFrame, places: np.ndarray) -> None:
-    """A bar per row: achieved occupancy and its losses up to theory, %; a mark: while SMs are active."""
+    """A bar per row: achieved occupancy and its losses up to theory, %; a mark: occupancy of active SMs."""
     left = np.zeros(len(rows))
     for column, (_, colour) in PARTS.items():
         width = 100 * rows[column].clip(lower=0).to_numpy()
@@ -42,8 +42,8 @@ def stack(axes: Axes, rows: pd.DataFrame, places: np.ndarray) -> None:
 
 
 def occupancy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
-    """Of each experiment the case that loses most; and the grids of `waves`, by size."""
-    found = accounted(rows)
+    """The case of each experiment that loses most; and the grids of `waves`, by size."""
+    found = rows_with_losses(rows)
     gap = found["occupancy_theoretical"] - found["occupancy_launch"]
     title = "Where occupancy goes between theory and the launch"
     if len(gap):
@@ -67,7 +67,7 @@ def occupancy(rows: pd.DataFrame, env: dict[str, Any]) -> Figure:
     if len(found):
         marks = [Patch(color=colour) for _, colour in PARTS.values()]
         marks.append(Line2D([], [], linestyle="none", marker="|", color=BLACK, markersize=8))
-        said = [*(name for name, _ in PARTS.values()), "achieved while active"]
-        figure.legend(marks, said, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
+        labels = [*(name for name, _ in PARTS.values()), "achieved while active"]
+        figure.legend(marks, labels, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
     head(figure, title, env)
     return figure

@@ -18,7 +18,7 @@ from matplotlib.ticker import LogLocator, MultipleLocator
 from occbench_tools.analysis import CURVE_POINTS, is_curve
 from occbench_tools.curves import what_has_more
 from occbench_tools.escape import picture
-from occbench_tools.explain.phrases import at, in_bytes
+from occbench_tools.explain.phrases import bytes_text, value_text
 from occbench_tools.folder import gpu_name
 from occbench_tools.layout import axis, ticks
 from occbench_tools.plot.names import SIZE, name_lines
@@ -28,9 +28,9 @@ from occbench_tools.screen import UNIT
 WIDTH = 8.0  # inch: at 800 pixels a point of text is 1.4 pixels
 NARROW = 3.9
 FLAT = 0.9  # of the largest: where all values are above it, y begins at 0
-MODEL = "model"  # gid of what is predicted
+MODEL = "model"  # gid of predictions
 BAND = "band"  # gid of a prediction's band
-BARE = "bare"  # gid of lines of too few points to be joined
+BARE = "bare"  # gid of points too few to join
 EMPTY = "empty"  # gid of the word in a panel without rows
 HIDDEN = "hidden"  # gid of a panel's word on lines that are not drawn
 STYLE = {
@@ -50,7 +50,7 @@ def sheet(
 ) -> tuple[Figure, list[Axes], list[Axes]]:
     """A page of so many panels, two in a row, the last `wide` and one left over in rows of their own.
 
-    head() names it. strips: below each panel a low one with the same x, which come third.
+    head() adds its title. strips: a low panel with the same x below each panel; these are returned third.
     narrow: one in a row, for a telephone's screen.
     """
     abreast = 1 if narrow else 2
@@ -61,16 +61,16 @@ def sheet(
     tall = len(rows) + wide
     width = NARROW if narrow else WIDTH
     figure = Figure(figsize=(width, 0.6 + height * tall + 0.9 * (tall == 1)), dpi=144, layout="constrained")
-    # What has a name beside each of its dots takes no room from the others.
+    # A panel with a name beside each of its dots takes no room from the others.
     parts = iter(figure.subfigures(bool(rows) + wide, 1, height_ratios=[len(rows)] * bool(rows) + [1] * wide,
                                    squeeze=False)[:, 0]) if wide else iter([figure])  # fmt: skip
-    made = {}
+    axes_of = {}
     if rows:
         ratios = [4.6, 1] * len(rows) if strips else [1] * len(rows)
-        made = next(parts).subplot_mosaic(plan, height_ratios=ratios)
-    made |= {str(count - wide + i): part.subplots() for i, part in enumerate(parts)} if wide else {}
-    panels = [made[str(i)] for i in range(count)]
-    below = [made[f"s{i}"] for i in range(count - wide)] if strips else []
+        axes_of = next(parts).subplot_mosaic(plan, height_ratios=ratios)
+    axes_of |= {str(count - wide + i): part.subplots() for i, part in enumerate(parts)} if wide else {}
+    panels = [axes_of[str(i)] for i in range(count)]
+    below = [axes_of[f"s{i}"] for i in range(count - wide)] if strips else []
     for panel, strip in zip(panels, below, strict=False):
         strip.sharex(panel)
         panel.tick_params(labelbottom=False)
@@ -78,7 +78,7 @@ def sheet(
 
 
 def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
-    """Names the lines; then the title, and below it where the numbers come from and what the lines are."""
+    """Names the lines; then adds the title, and below it the source of the numbers and the line styles."""
     drawn = {artist.get_gid() for artist in figure.findobj() if artist.get_gid()}
     commit = f"commit {env['git_commit'][:12]}" if env.get("git_commit") else "no commit"
     commit += " (modified)" if env.get("git_dirty") else ""
@@ -96,20 +96,20 @@ def head(figure: Figure, title: str, env: dict[str, Any]) -> None:
     if hidden := sum(int(word.removeprefix(HIDDEN)) for word in drawn if word.startswith(HIDDEN)):
         source += f"; {hidden} more lines in occbench report"
     heading: dict[str, Any] = dict(fontsize=11.5, fontweight="bold", color=INK)
-    titles = wrapped(figure, picture(title), **heading)
-    sources = wrapped(figure, picture(source), **style)
+    titles = wrap_text(figure, picture(title), **heading)
+    sources = wrap_text(figure, picture(source), **style)
     height = figure.get_size_inches()[1]
     height += 0.19 * len(titles) + 0.15 * len(sources) - 0.3
     taken = 0.16 + 0.19 * len(titles) + 0.15 * len(sources)
     resize(figure, height, taken)
     wrap_titles(figure)
-    while legends := name_lines(figure):  # which would take their room from the panels
+    while legends := name_lines(figure):  # they would take their room from the panels
         height += legends
         resize(figure, height, taken)
     top = 1 - (0.07 + 0.19 * len(titles) + 0.04) / height
     figure.text(0.01, 1 - 0.07 / height, "\n".join(titles), va="top", **heading)
     figure.text(0.01, top, "\n".join(sources), va="top", **style)
-    figure.set_layout_engine("none")  # all has its place, and no file need find it anew
+    figure.set_layout_engine("none")  # all is placed; saving a file need not lay it out again
 
 
 def resize(figure: Figure, height: float, taken: float) -> None:
@@ -119,7 +119,7 @@ def resize(figure: Figure, height: float, taken: float) -> None:
 
 
 def wrap_titles(figure: Figure) -> None:
-    """A panel's title that is wider than the panel gets a second line."""
+    """Breaks a title that is wider than its panel into two lines."""
     figure.get_layout_engine().execute(figure)
     for axes in figure.axes:
         title = axes.get_title(loc="left")
@@ -130,8 +130,8 @@ def wrap_titles(figure: Figure) -> None:
             axes.set_title(textwrap.fill(title, int(0.95 * len(title) / wide), break_long_words=False))
 
 
-def wrapped(figure: Figure, words: str, **style: Any) -> list[str]:  # noqa: ANN401
-    """The words in as few lines as the page is wide for."""
+def wrap_text(figure: Figure, words: str, **style: Any) -> list[str]:  # noqa: ANN401
+    """The words in as few lines as fit the page's width."""
     words = UNIT.sub("\u00a0", words)  # a number keeps its unit
     text = figure.text(0, 0, words, **style)
     wide = text.get_window_extent().width / figure.bbox.width
@@ -152,14 +152,14 @@ def panel(axes: Axes, rows: pd.DataFrame, words: str, x_label: str, y_label: str
     return True
 
 
-def as_predicted(rows: pd.DataFrame) -> pd.Series:
+def prediction_ratio(rows: pd.DataFrame) -> pd.Series:
     """Predicted over measured throughput of measured rows; NaN where nothing was predicted."""
     if "throughput_predicted" not in rows:
         return pd.Series(np.nan, rows.index)
-    said = rows["throughput_predicted"].where(
+    predicted = rows["throughput_predicted"].where(
         (rows["throughput_predicted"] > 0) & (rows["source"] == "measured")
     )
-    return said / rows["throughput"]
+    return predicted / rows["throughput"]
 
 
 def band(rows: pd.DataFrame, y: pd.Series, time: bool) -> tuple[pd.Series, pd.Series] | None:
@@ -175,17 +175,17 @@ def curve(
     axes: Axes, rows: pd.DataFrame, x: pd.Series, y: pd.Series, colour: str, name: str = "",
     time: bool = False, model: bool = True, **style: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
-    """One line, with the 95 % interval of those points where it is wide enough to be seen.
+    """One line, with the 95 % interval at points where it is wide enough to see.
 
-    x and y are of the rows; y goes with their throughput, or with their `time`. What the model said of it
-    stands behind in grey, where y is the row's own and no ratio of two rows.
+    x and y are of the rows; y scales with their throughput, or with their `time`. With `model`, the model's
+    prediction is drawn behind in grey; without it for a y that is a ratio of two rows.
     """
     order = np.argsort(x.to_numpy(), kind="stable")
     x, y, rows = x.iloc[order], y.iloc[order], rows.iloc[order]
     joined = is_curve(x)
-    said = as_predicted(rows)
-    if model and said.notna().any():
-        expected = y / said if time else y * said
+    ratio = prediction_ratio(rows)
+    if model and ratio.notna().any():
+        expected = y / ratio if time else y * ratio
         alone = dict(linestyle="none", marker="_", markersize=9)
         axes.plot(x, expected, color=GREY, zorder=1.5, gid=MODEL, **(dict(linewidth=1) if joined else alone))
     if model and (ends := band(rows, y, time)):
@@ -213,18 +213,18 @@ def curves(
     """A line for each value of column `by`, named by it or as `names` has it; and the panel's limits.
 
     y is a column; a ratio, or cycles, has no model's line. Rows without x or y are left out. among: the rows
-    of all panels of the figure whose lines are told apart by this column, so that each keeps its colour.
+    of all panels whose lines differ by this column, so that each value keeps its colour.
     """
     lines = rows.dropna(subset=[x, y]).groupby(by)
-    there = [(value, line) for value, line in lines if not names or value in names]
+    shown = [(value, line) for value, line in lines if not names or value in names]
     numbers = pd.api.types.is_numeric_dtype(rows[by])
-    there = there if numbers else there[: len(COLOURS)]
+    shown = shown if numbers else shown[: len(COLOURS)]
     time = "cycles" in y or y == "ratio"
     colours = distinct_colours(
-        [part[by].dropna().unique() for part in among] or [[v for v, _ in there]], numbers
+        [part[by].dropna().unique() for part in among] or [[v for v, _ in shown]], numbers
     )
-    for value, line in there:
-        name = names[value] if names else at(by, value) if numbers else value
+    for value, line in shown:
+        name = names[value] if names else value_text(by, value) if numbers else value
         curve(axes, line, line[x] * axis(x).scale, line[y], colours[value], name, time, model)
     fit(axes, x, full_warps(rows), log)
 
@@ -234,11 +234,13 @@ def full_warps(rows: pd.DataFrame) -> float:
     return (rows["warps_per_sm"] / rows["occupancy_theoretical"]).max()
 
 
-def dots(axes: Axes, names: Sequence[str], rows: Sequence[pd.Series], said: Sequence[pd.Series] = ()) -> None:
+def dots(
+    axes: Axes, names: Sequence[str], rows: Sequence[pd.Series], predicted: Sequence[pd.Series] = ()
+) -> None:
     """Kernels one below the other: their values and predictions."""
     for place, values in enumerate(rows):
-        if said:
-            axes.plot(said[place], [place] * len(values), "|", color=GREY, markersize=9, gid=MODEL)
+        if predicted:
+            axes.plot(predicted[place], [place] * len(values), "|", color=GREY, markersize=9, gid=MODEL)
         axes.plot(values, [place] * len(values), "o", color=BLUE, markersize=5)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
@@ -248,10 +250,9 @@ def dots(axes: Axes, names: Sequence[str], rows: Sequence[pd.Series], said: Sequ
 
 
 def fit(axes: Axes, column: str, full: float = 0, log: bool = False) -> None:
-    """Limits and ticks by what is drawn. column: what x is; log: by powers of two; full: warps of an SM.
+    """Limits and ticks by the drawn lines. column: of x; log: by powers of two; full: warps of an SM.
 
-    y begins at 0 unless that hides differences over a tenth, and goes by
-    decades where it spans two.
+    y begins at 0 unless that hides differences over a tenth, and is logarithmic where it spans two decades.
     """
     lines = [line for line in axes.lines if line.get_transform() is axes.transData]
     x, y = (np.concatenate([np.asarray(getattr(line, f"get_{way}data")(), float) for line in lines] or [[]])
@@ -259,22 +260,22 @@ def fit(axes: Axes, column: str, full: float = 0, log: bool = False) -> None:
     x, y = (np.unique(values[np.isfinite(values)]) for values in (x, y))
     if not len(x) or not len(y):
         return
-    how = axis(column)
-    axes.set_xlabel(how.label)
+    dial_axis = axis(column)
+    axes.set_xlabel(dial_axis.label)
     if log and x[0] > 0 and x[-1] > x[0]:
-        apart = np.diff(np.log(x)).min() > 0.12 * np.log(x[-1] / x[0])
-        places = list(x) if apart else ticks(x)
+        is_spread_out = np.diff(np.log(x)).min() > 0.12 * np.log(x[-1] / x[0])
+        places = list(x) if is_spread_out else ticks(x)
         axes.set_xscale("log", base=2)
         axes.set_xlim(x[0] / (x[-1] / x[0]) ** 0.04, x[-1] * (x[-1] / x[0]) ** 0.04)
-        axes.set_xticks(places, [at_tick(column, value, full) for value in places])
+        axes.set_xticks(places, [tick_text(column, value, full) for value in places])
         axes.set_xticks([], minor=True)
     else:
         margin = 0.04 * (x[-1] - x[0]) or 0.5
         axes.set_xlim(x[0] - margin, x[-1] + margin)
-        if how.step and x[-1] > x[0]:
+        if dial_axis.step and x[-1] > x[0]:
             # So many halves or doubles of the step that 5 to 9 ticks are seen, or half of that of '37.5'.
-            most = 9 if how.step % 1 == 0 else 5
-            step = how.step * 2.0 ** np.ceil(np.log2((x[-1] - x[0]) / how.step / most))
+            most = 9 if dial_axis.step % 1 == 0 else 5
+            step = dial_axis.step * 2.0 ** np.ceil(np.log2((x[-1] - x[0]) / dial_axis.step / most))
             axes.xaxis.set_major_formatter("{x:g}")
             axes.xaxis.set_major_locator(MultipleLocator(step))
         elif len(x) <= 9 and np.diff(x, prepend=-np.inf).min() > 0.07 * (x[-1] - x[0]):
@@ -295,16 +296,16 @@ def fit(axes: Axes, column: str, full: float = 0, log: bool = False) -> None:
     axes.yaxis.set_major_formatter("{x:,.10g}")
 
 
-def at_tick(column: str, value: float, full: float = 0) -> str:
-    """'64 KiB' of bytes, '16' and its share of `full` below of warps, '0.5' of others."""
+def tick_text(column: str, value: float, full: float = 0) -> str:
+    """'64 KiB' for bytes, '16' and below it the share of `full` for warps, '0.5' for others."""
     if axis(column).bytes:
-        return in_bytes(value)
+        return bytes_text(value)
     share = f"\n{100 * value / full:.0f} %" if full and column == "warps_per_sm" else ""
     return f"{value:g}{share}"
 
 
 def ceiling(axes: Axes, rows: pd.DataFrame, words: str) -> None:
-    """The dashed line that no kernel can cross, where the best comes near it; named."""
+    """A named dashed line that no kernel can cross, where the best comes near it."""
     top = (rows["ceiling"] * rows["rate"] / rows["throughput"]).max()
     if pd.notna(top) and rows["rate"].max() > 0.8 * top:
         axes.axhline(top, color=INK, linestyle="--", linewidth=1)

@@ -41,7 +41,7 @@ DARK |= {letters(colour): DARK[colour] for colour in (*COLOURS, *SHADES)}
 
 
 def shades(count: int) -> list[str]:
-    """So many of SHADES, evenly from its dark end on; all of them, again and again, where they are more."""
+    """`count` of SHADES, evenly from the dark end on; all of them, repeated, for a larger count."""
     if count > len(SHADES):
         return [SHADES[i % len(SHADES)] for i in range(count)]
     return [SHADES[round(i * (len(SHADES) - 1) / max(1, count - 1))] for i in range(count)]
@@ -50,7 +50,7 @@ def shades(count: int) -> list[str]:
 def distinct_colours(panels: Iterable[Sequence[Hashable]], numbers: bool = False) -> dict[Hashable, str]:
     """A colour for each curve, the same in all panels; no two alike in a panel of at most six.
 
-    panels: what tells the curves of each apart, names or (numbers) numbers of one column.
+    panels: the keys of each one's curves, names or (numbers) numbers of one column.
     """
     panels = [list(dict.fromkeys(panel)) for panel in panels]
     keys = list(dict.fromkeys(key for panel in panels for key in panel))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""occbench report DIR...: folders of results as one HTML file that needs nothing else and no network.
+"""occbench report DIR...: folders of results as one self-contained HTML file that needs no network.
 
 First throughput over theoretical occupancy; for each experiment its curves with intervals, theory and
 predictions, its cliffs, and the fewest warps for 90 % of the best. Several devices share a chart, after the
@@ -40,8 +40,8 @@ def read_runs(folders: list[Path], allow_model: bool) -> list[Run]:
     return runs
 
 
-def checked(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
-    """document(), or the command's one line where the rows are not what they should be. Raises Refused."""
+def checked_document(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
+    """document(); raises Refused with one line where the rows are damaged."""
     try:
         return document(runs, only)
     except (ValueError, KeyError, TypeError, IndexError) as error:
@@ -49,8 +49,8 @@ def checked(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
 
 
 def opening(runs: list[Run]) -> list[dict[str, Any]]:
-    """The page's first section: throughput over occupancy, of a kernel that memory bounds and one that
-    arithmetic bounds; none where no run has both.
+    """The page's first section: throughput over occupancy of a memory-bound and an arithmetic-bound kernel;
+    none where no run has both.
     """
     for run, label in zip(runs, labels(runs), strict=True):
         needed = [f"{least_occupancy(line)} for {words}" for words, line in curves(run.cases).items()]
@@ -67,7 +67,7 @@ def opening(runs: list[Run]) -> list[dict[str, Any]]:
 
 
 def page_parser(word: str, words: str) -> argparse.ArgumentParser:
-    """What both pages take."""
+    """The parser with the options of both pages."""
     parser = parser_of(word, words, f"occbench {word} results/nvidia-h200/*")
     add_folder(parser, many=True)
     parser.add_argument(
@@ -90,7 +90,7 @@ def write(options: argparse.Namespace, folders: list[Path], name: str, text: str
     print(printable(relative(path)))
 
 
-def warn(program: str, runs: list[Run]) -> int:
+def complain_of_rows(program: str, runs: list[Run]) -> int:
     """Names the rows that were left out; the exit code."""
     for run in runs:
         for note in run.notes:
@@ -105,7 +105,7 @@ def title_of(runs: list[Run]) -> str:
 
 
 def pictures(runs: list[Run], target: Path) -> None:
-    """The gallery's PNGs, by occbench plot: one run's into `target`, of several each into a folder there."""
+    """Draws the PNGs by occbench plot: one run's into `target`, each of several into a folder there."""
     from occbench_tools import plot  # matplotlib takes a second
 
     names = [run.folder.resolve().name for run in runs]
@@ -122,7 +122,7 @@ def pictures(runs: list[Run], target: Path) -> None:
                 raise Refused(code, f"{path}: not drawn")
 
 
-def of_program(options: argparse.Namespace, folders: list[Path]) -> int:
+def write_program_page(options: argparse.Namespace, folders: list[Path]) -> int:
     """The page on a folder of `occbench attach`; the exit code. Raises Refused."""
     from occbench_tools.attached import page
     from occbench_tools.attached.folder import read_attached
@@ -168,12 +168,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     folders = folders_of(options, "occbench report", of=ALL)
     if any(map(is_attached, folders)):
-        return of_program(options, folders)
+        return write_program_page(options, folders)
     if options.binary:
         raise Refused(2, "--binary goes with a folder of `occbench attach`")
     runs = read_runs(folders, options.allow_model)
-    page = checked(runs) | dict(opening=opening(runs))
+    page = checked_document(runs) | dict(opening=opening(runs))
     write(options, folders, "report.html", render(page, title_of(runs), devices.section(runs)))
     if options.png:
         pictures(runs, options.png)
-    return warn("occbench report", runs)
+    return complain_of_rows("occbench report", runs)

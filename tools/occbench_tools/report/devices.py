@@ -9,12 +9,12 @@ from occbench_tools.compare.align import align
 from occbench_tools.compare.environment import DIFFERENT, device_relation
 from occbench_tools.compare.speedup import bound_rows, law_rows
 from occbench_tools.devices.speedup import pairs_of, spread
-from occbench_tools.escape import html, pictured
+from occbench_tools.escape import escape_for_picture, html
 from occbench_tools.report.payload import Run
 
 
 def section(runs: list[Run]) -> str:
-    """HTML; nothing where all runs are of one kind of device, or have no case in common."""
+    """The section's HTML; empty where all runs are of one kind of device or have no case in common."""
     old = runs[0]
     parts = []
     for new in runs[1:]:
@@ -35,21 +35,21 @@ def speedup(rows: pd.DataFrame, old: Run, new: Run) -> str:
     from occbench_tools.plot.devices import devices
 
     _, median, low, high = spread(rows["speedup"])
-    said = f"{new.gpu} against {old.gpu}: {low:.2f} to {high:.2f} times as fast, median {median:.2f}."
+    sentence = f"{new.gpu} against {old.gpu}: {low:.2f} to {high:.2f} times as fast, median {median:.2f}."
     wide, narrow = (
         "data:image/svg+xml;base64,"
-        + base64.b64encode(plot.svg(devices(pictured(rows), old.env, new.env, small))).decode()
+        + base64.b64encode(plot.svg(devices(escape_for_picture(rows), old.env, new.env, small))).decode()
         for small in (False, True)
     )
     picture = (
         f'<picture class="devices"><source media="(max-width: 760px)" srcset="{narrow}">'
-        f'<img alt="{html(said)}" src="{wide}"></picture>'
+        f'<img alt="{html(sentence)}" src="{wide}"></picture>'
     )
-    return f'<p class="lead">{html(said)}</p>{picture}{table(law_rows(rows))}{table(bound_rows(rows))}'
+    return f'<p class="lead">{html(sentence)}</p>{picture}{table(law_rows(rows))}{table(bound_rows(rows))}'
 
 
 def table(rows: list[list[str]]) -> str:
-    """The first row is the head."""
+    """The rows as an HTML table, the first as its head."""
     if not rows:
         return ""
     head, *body = rows

@@ -36,5 +36,5 @@ def render(document: dict[str, Any], title: str, first: str = "") -> str:
         "UPLOT": text(UPLOT, "uPlot.iife.min.js") * has_charts,
         "SCRIPT": text(HERE, *SCRIPTS),
     }
-    # One pass: what is put in is never searched for marks.
+    # One pass, so that inserted text is never searched for marks.
     return re.sub(r"\{\{([A-Z]+)\}\}", lambda mark: parts[mark[1]], text(HERE, "template.html"))

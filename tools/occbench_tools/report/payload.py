@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from occbench_tools import explain, validate
-from occbench_tools.analysis import CURVE_POINTS, UNITS, scaled, with_predictions
+from occbench_tools.analysis import CURVE_POINTS, UNITS, scale_rows, with_predictions
 from occbench_tools.cliffs.find import table_of
-from occbench_tools.curves import Line, described, lines, what_has_more
-from occbench_tools.explain.phrases import at
+from occbench_tools.curves import Line, description_of, lines, what_has_more
+from occbench_tools.explain.phrases import value_text
 from occbench_tools.explain.program import document_of
 from occbench_tools.findings import Sentences, of_json
 from occbench_tools.folder import POSITIVE, POSITIVE_IF_GIVEN, gpu_name, read_folder
@@ -25,7 +25,13 @@ from occbench_tools.schema import WORK
 NEEDED = [
     *POSITIVE, "throughput_unit", "occupancy_theoretical",
 ]  # fmt: skip
-SHARED_BY_RUN = {"schema_version", "source", "experiment", "status", "reason"}  # said once, not in each row
+SHARED_BY_RUN = {
+    "schema_version",
+    "source",
+    "experiment",
+    "status",
+    "reason",
+}  # written once, not in each row
 
 
 class Run:
@@ -52,18 +58,18 @@ class Run:
 
     @cached_property
     def findings(self) -> dict[str, Sentences]:
-        """What it found, by experiment."""
+        """The run's findings, by experiment."""
         return of_json(self.document)
 
     @cached_property
     def cliffs(self) -> pd.DataFrame:
-        """Its cliffs that the data show, predicted or not."""
+        """The cliffs that the data show, predicted or not."""
         found = table_of(self.document)
         return found[found["verdict"].isin(["confirmed", "unpredicted"])]
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """What the program says of it: findings.json."""
+        """The run's findings.json."""
         return document_of(self.folder, self.cases, self.env)
 
 
@@ -73,10 +79,10 @@ def schema_columns() -> list[dict[str, Any]]:
 
 
 def in_flight_bytes(rows: pd.DataFrame) -> pd.Series:
-    """Most bytes that an SM's resident warps have in flight, NaN where no column tells.
+    """The most bytes that an SM's resident warps have in flight, NaN where no column tells.
 
-    Of asynchronous copies what the pipelines hold, one to a block in tensor_core and to a warp elsewhere; of
-    ordinary loads the lanes' independent ones.
+    Asynchronous copies: the bytes in the pipelines, one per block in tensor_core, one per warp elsewhere.
+    Ordinary loads: the independent loads of all lanes.
     """
     pipelines = rows["warps_per_sm"].where(rows["experiment"] != "tensor_core", rows["blocks_per_sm"])
     loads = rows["warps_per_sm"] * 32 * rows["ilp"] * rows["bytes_per_access"]
@@ -84,7 +90,7 @@ def in_flight_bytes(rows: pd.DataFrame) -> pd.Series:
 
 
 def labels(runs: list[Run]) -> list[str]:
-    """A name for each run that no other has."""
+    """A unique name for each run."""
     names = [run.gpu for run in runs]
     for part in ("git_commit", "folder"):
         if len(set(names)) == len(names):
@@ -100,26 +106,26 @@ def labels(runs: list[Run]) -> list[str]:
     return [f"{name} (model)" if mark else name for mark, name in zip(unmarked, names, strict=True)]
 
 
-def flat(value: object, name: str = "") -> dict[str, str]:
+def flatten(value: object, name: str = "") -> dict[str, str]:
     """env.json as names with dots and words; a parameter of the model is one line."""
     if isinstance(value, dict) and {"value", "unit"} <= set(value):
         ends = f" ({value['low']} to {value['high']})" if value.get("low") is not None else ""
         return {name: f"{value['value']} {value['unit']}{ends}"}
     if isinstance(value, dict):
         return {
-            k: v for key, part in value.items() for k, v in flat(part, f"{name}.{key}".lstrip(".")).items()
+            k: v for key, part in value.items() for k, v in flatten(part, f"{name}.{key}".lstrip(".")).items()
         }
     if isinstance(value, list):
         return {name: ", ".join(map(str, value))} if value else {}
     return {} if value is None or value == "" else {name: str(value)}
 
 
-def packed(column: pd.Series) -> object:
+def pack(column: pd.Series) -> object:
     """A column as JSON: {c: constant}, {d: words, i: which of them}, or numbers to 7 digits and null."""
     text = not pd.api.types.is_numeric_dtype(column)
     cells = column.tolist()
-    # Few cells of a column are different from all others, and a number takes a microsecond to shorten.
-    short = {v: str(v) if text else shortened(v) for v in set(cells) if not pd.isna(v)}
+    # A column has few distinct cells, and a number takes a microsecond to shorten.
+    short = {v: str(v) if text else shorten(v) for v in set(cells) if not pd.isna(v)}
     values = [short.get(v) for v in cells]
     if len(set(values)) == 1:
         return {"c": values[0]}
@@ -130,8 +136,8 @@ def packed(column: pd.Series) -> object:
     return values
 
 
-def shortened(number: float) -> float | None:
-    """To 7 digits, a whole one as an integer; None of an infinite one."""
+def shorten(number: float) -> float | None:
+    """The number to 7 digits, a whole one as an integer; None for an infinite one."""
     if math.isinf(number):
         return None
     number = float(f"{number:.7g}")
@@ -148,9 +154,9 @@ SCALE_IDS = dict(best="best", ceiling="ceiling", cycles="own")  # of env.json, i
 
 
 def kernels(rows: pd.DataFrame, found: list[Line], parts: list[str]) -> list[str]:
-    """What each row's line is called, without the columns that the experiment parts its lines by.
+    """The name of each row's line, without the columns that the experiment splits its lines by.
 
-    The curve's name, its family before it where two have the name, and what else tells its lines apart.
+    The curve's name, after its family where two share it, and any other columns that distinguish its lines.
     """
     shared = rows.groupby("curve")["family"].nunique()
     names = rows["curve"].where(rows["curve"].map(shared) == 1, rows["family"] + " " + rows["curve"]).tolist()
@@ -162,74 +168,82 @@ def kernels(rows: pd.DataFrame, found: list[Line], parts: list[str]) -> list[str
 
 
 def key(value: Any) -> str:  # noqa: ANN401
-    """A value of packed() as JavaScript writes it."""
-    value = packed_cell(value)
+    """A value of pack() as JavaScript writes it."""
+    value = pack_cell(value)
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def seen_first(
+def first_view(
     rows: pd.DataFrame,
     found: list[Line],
-    it: dict[str, Any],
+    description: dict[str, Any],
     groups: dict[str, dict[str, str]],
-    named: tuple[str, ...],
+    cases: tuple[str, ...],
 ) -> tuple[str, list[str]]:
-    """The scale and the lines that are seen first, as chart.js names and labels them.
+    """The scale and the lines that are shown first, as chart.js names and labels them.
 
-    Those that the first sentence names (by these cases), and those of the picture's first panel.
+    The lines of `cases`, which the first sentence names, and those of the picture's first panel.
     """
-    places = [place for case in named for place in np.flatnonzero(rows["case_id"] == case)]
-    places += [line.places[0] for panel in panels(found, it)[:1] for line in panel.lines]
+    places = [place for case in cases for place in np.flatnonzero(rows["case_id"] == case)]
+    places += [line.places[0] for panel in panels(found, description)[:1] for line in panel.lines]
     labels = []
     for place in places:
         row = rows.iloc[place]
-        said = [words.get(key(row[column]), "") for column, words in groups.items() if len(words) > 1]
-        labels.append(f"^{re.escape(', '.join([row['kernel'], *said]))}$")
+        labels_of_row = [
+            words.get(key(row[column]), "") for column, words in groups.items() if len(words) > 1
+        ]
+        labels.append(f"^{re.escape(', '.join([row['kernel'], *labels_of_row]))}$")
     unit = UNITS.get(unit := rows["throughput_unit"].iloc[places[0]], (1, unit))[1] if places else ""
-    return SCALE_IDS.get(it["scale"]) or unit, labels
+    return SCALE_IDS.get(description["scale"]) or unit, labels
 
 
 def experiment_of(
-    name: str, runs: list[Run], cliffs: list[pd.DataFrame], told: list[Sentences]
+    name: str, runs: list[Run], cliffs: list[pd.DataFrame], sentences: list[Sentences]
 ) -> dict[str, Any]:
     """One experiment of all runs: how to draw it, its rows in columns, findings, cliffs and lost cases."""
-    it = next(described(run.env, name) for run in runs if (run.cases["experiment"] == name).any())
+    description = next(
+        description_of(run.env, name) for run in runs if (run.cases["experiment"] == name).any()
+    )
     parts, first = [], []
     for i, run in enumerate(runs):
         rows = run.cases[run.cases["experiment"] == name]
         if len(rows):
-            found = list(lines(scaled(rows), it))
-            parts.append(rows.assign(run=i, kernel=kernels(rows, found, it["split_by"])))
+            found = list(lines(scale_rows(rows), description))
+            parts.append(rows.assign(run=i, kernel=kernels(rows, found, description["split_by"])))
             first = first or found
-    # Without the columns that a run leaves empty, whose type pandas would have to guess.
+    # Without the columns that a run leaves empty: pandas would have to guess their type.
     rows = pd.concat([part.dropna(axis=1, how="all") for part in parts], ignore_index=True)
     kept = [c for c in rows.columns[rows.notna().any()] if c not in SHARED_BY_RUN]
-    groups = {c: {key(v): at(c, v) for v in rows[c].dropna().unique()} for c in it["split_by"] if c in rows}
-    headline = told[parts[0]["run"].iloc[0]].cases
-    y, show = seen_first(parts[0], first, it, groups, headline)
+    groups = {
+        c: {key(v): value_text(c, v) for v in rows[c].dropna().unique()}
+        for c in description["split_by"]
+        if c in rows
+    }
+    headline = sentences[parts[0]["run"].iloc[0]].cases
+    y, show = first_view(parts[0], first, description, groups, headline)
     more = next(filter(None, (what_has_more(run.env) for run in runs)), "")
     steps = [
-        [i, *(packed_cell(row[c]) for c in CLIFF_COLUMNS)]
+        [i, *(pack_cell(row[c]) for c in CLIFF_COLUMNS)]
         for i, found in enumerate(cliffs)
         for row in found[found["experiment"] == name].to_dict("records")
     ]
     lost = [
-        [i, *(packed_cell(v) for v in row)]
+        [i, *(pack_cell(v) for v in row)]
         for i, run in enumerate(runs)
         for row in run.lost.loc[run.lost["experiment"] == name, ["case_id", "status", "reason"]].itertuples(
             index=False
         )
     ]
     return dict(
-        name=name, question=it["question"], dial=it["dial"], groups=groups, show=show, y=y,
-        findings=[said.sentences for said in told], curve_points=CURVE_POINTS, count=len(rows),
+        name=name, question=description["question"], dial=description["dial"], groups=groups, show=show, y=y,
+        findings=[each.sentences for each in sentences], curve_points=CURVE_POINTS, count=len(rows),
         cliffs=steps, lost=lost,
         bare=f"Fewer than {CURVE_POINTS} points are not joined{more}.",
-        columns={c: packed(rows[c]) for c in kept},
+        columns={c: pack(rows[c]) for c in kept},
     )  # fmt: skip
 
 
-def packed_cell(value: Any) -> object:  # noqa: ANN401
+def pack_cell(value: Any) -> object:  # noqa: ANN401
     """One value of a data frame as JSON."""
     if pd.isna(value) or (isinstance(value, float) and math.isinf(value)):
         return None
@@ -237,7 +251,7 @@ def packed_cell(value: Any) -> object:  # noqa: ANN401
 
 
 def sentences_by_experiment(runs: list[Run], only: set[str] | None) -> dict[str, list[Sentences]]:
-    """Of each experiment that has rows, and is wanted, what every run says."""
+    """Every run's sentences on each experiment that has rows and is wanted."""
     names = {name for run in runs for name in run.cases["experiment"].unique()}
     return {
         name: [run.findings.get(name, Sentences([])) for run in runs]
@@ -247,31 +261,35 @@ def sentences_by_experiment(runs: list[Run], only: set[str] | None) -> dict[str,
 
 
 def facts(run: Run, label: str) -> dict[str, Any]:
-    """What the head and the foot of the page say of a run."""
-    env = flat({name: value for name, value in run.env.items() if name != "experiments"})
-    said = dict(date="created_utc", commit="git_commit", toolkit="cuda_toolkit", driver="gpu.driver_version")
+    """The fields of a run in the head and the foot of the page."""
+    env = flatten({name: value for name, value in run.env.items() if name != "experiments"})
+    fields = dict(
+        date="created_utc", commit="git_commit", toolkit="cuda_toolkit", driver="gpu.driver_version"
+    )
     valid = len(run.cases)
     return dict(
         label=label, model=run.is_model, valid=valid, total=valid + len(run.lost), notes=run.notes
-    ) | dict({fact: env.get(name, "") for fact, name in said.items()}, env=env)
+    ) | dict({fact: env.get(name, "") for fact, name in fields.items()}, env=env)
 
 
 def units_of(runs: list[Run]) -> dict[str, dict[str, Any]]:
-    """How each unit is written, what it is divided by, and the column that counts its work, if one does."""
+    """Each unit's name, its scale, and the column that counts its work, if any."""
     known = {unit: dict(scale=scale, name=name, work=WORK[unit]) for unit, (scale, name) in UNITS.items()}
-    there = {unit for run in runs for unit in run.cases["throughput_unit"].unique()}
-    return known | {unit: dict(scale=1, name=unit, work=None) for unit in sorted(there - set(known))}
+    used = {unit for run in runs for unit in run.cases["throughput_unit"].unique()}
+    return known | {unit: dict(scale=1, name=unit, work=None) for unit in sorted(used - set(known))}
 
 
 def document(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
     """The whole document. only: the experiments wanted, all if None."""
     cliffs = [run.cliffs for run in runs]
-    told = sentences_by_experiment(runs, only)
+    sentences = sentences_by_experiment(runs, only)
     return dict(
         runs=[facts(run, label) for run, label in zip(runs, labels(runs), strict=True)],
         units=units_of(runs),
         axes={name: axis._asdict() | dict(short=axis.short) for name, axis in AXES.items()},
         docs={c["name"]: [c["unit"], c["doc"]] for c in schema_columns()},
         cliff_columns=["run", *CLIFF_COLUMNS],
-        experiments=[experiment_of(name, runs, cliffs, told[name]) for name in explain.in_order(told)],
+        experiments=[
+            experiment_of(name, runs, cliffs, sentences[name]) for name in explain.reading_order(sentences)
+        ],
     )

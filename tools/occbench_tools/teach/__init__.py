@@ -3,8 +3,8 @@
 
 Each lesson asks for a prediction, then reads the student's own run and explains the difference. With DIR
 alone the lessons are a page; --check asks and checks at the prompt or from a file; --sheet writes the
-questions as a page or a notebook. Every number is asked of `occbench calc` or computed from the rows.
-Exit codes are occbench report's; 4 also where there is no occbench to ask, 3 where there is no GPU to run on.
+questions as a page or a notebook. Every number comes from `occbench calc` or from the rows.
+Exit codes are occbench report's; 4 also where there is no occbench, 3 where there is no GPU to run on.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from occbench_tools.command import Refused, entry, folders_of
 from occbench_tools.escape import printable
 from occbench_tools.lines import complain, say
 from occbench_tools.programs import run_program
-from occbench_tools.report import page_parser, read_runs, warn, write
+from occbench_tools.report import complain_of_rows, page_parser, read_runs, write
 from occbench_tools.report.payload import Run, labels
 from occbench_tools.teach.calculator import Calculator, Footprint
 from occbench_tools.teach.figures import Desk
@@ -38,20 +38,20 @@ CASES = "|".join(dict.fromkeys(lesson.cases for lesson in LESSONS if lesson.case
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = page_parser("teach", "The course text's chapter on occupancy as a lab: predict, run, check.")
-    made.epilog = (
+    command = page_parser("teach", "The course text's chapter on occupancy as a lab: predict, run, check.")
+    command.epilog = (
         "Example\n  occbench teach --device model:t4 --check answers.csv\n"
         "  occbench teach results/nvidia-h200/* --output lessons.html\n"
         "  occbench teach --check a.csv --check b.csv --export class.csv results/lab/t4\n"
         "  occbench teach --device t4 --sheet lab.ipynb"
     )
-    made.add_argument(
+    command.add_argument(
         "--device",
         metavar="DEVICE",
         help="runs the lab's cases on it first, as `occbench run` does (0, model:t4), into "
         f"{LABS}/DEVICE; a run that is there is read",
     )
-    made.add_argument(
+    command.add_argument(
         "--check",
         metavar="FILE.csv",
         type=Path,
@@ -60,44 +60,44 @@ def parser() -> argparse.ArgumentParser:
         help="checks the answers in FILE (columns lesson, answer), asks for those that are missing and adds "
         "them; several times for a class",
     )
-    made.add_argument(
+    command.add_argument(
         "--lesson",
         metavar="ID",
         action="append",
         choices=[lesson.id for lesson in LESSONS],
         help="with --check: this lesson alone; may be repeated",
     )
-    made.add_argument(
+    command.add_argument(
         "--again",
         action="store_true",
         help="with --check: asks what was answered already, too; of a lesson's answers the last one counts",
     )
-    made.add_argument(
+    command.add_argument(
         "--export", metavar="FILE.csv", type=Path, help="with --check: verdicts of all answers as one table"
     )
-    made.add_argument(
+    command.add_argument(
         "--sheet",
         metavar="FILE",
         type=Path,
         help="the questions alone: FILE.html or FILE.pdf to print, FILE.ipynb as a notebook",
     )
-    made.add_argument(
+    command.add_argument(
         "--language",
         choices=LANGUAGES,
         default="en",
         help="of --check and --sheet: English or Chinese, over the same figures",
     )
-    made.add_argument(
+    command.add_argument(
         "--occbench",
         metavar="PATH",
         type=Path,
         help="the program (default: $OCCBENCH, on the PATH, or built here)",
     )
-    return made
+    return command
 
 
 def device_of(run: Run) -> str:
-    """What calc calls a run's GPU."""
+    """The name of a run's GPU for calc."""
     cc = str(run.env["gpu"].get("compute_capability", ""))
     if not re.fullmatch(r"\d{1,2}\.\d", cc):
         raise Refused(4, f"{run.folder}: env.json has no compute capability")
@@ -105,20 +105,20 @@ def device_of(run: Run) -> str:
 
 
 def is_complete(folder: Path, device: str, calculator: Calculator) -> bool:
-    """Whether the lab's run in a folder has all its cases, so that nothing need be written there."""
+    """Whether the lab's run in a folder has all its cases."""
     words = ["list", "--device", device, "--experiment", EXPERIMENTS, "--format", "csv"]
     try:
-        listed = run_program([calculator.program, *words], limit_s=60)
-        planned = {row["case_id"] for row in csv.DictReader(io.StringIO(listed.stdout))}
+        listing = run_program([calculator.program, *words], limit_s=60)
+        planned = {row["case_id"] for row in csv.DictReader(io.StringIO(listing.stdout))}
         text = read_untrusted(folder / "cases.csv").decode()
-        there = {row["case_id"] for row in csv.DictReader(io.StringIO(text))}
+        present = {row["case_id"] for row in csv.DictReader(io.StringIO(text))}
     except (OSError, ValueError, KeyError, csv.Error, subprocess.TimeoutExpired):
         return False
-    return bool(planned) and there >= {case for case in planned if re.search(CASES, case)}
+    return bool(planned) and present >= {case for case in planned if re.search(CASES, case)}
 
 
 def measure(device: str, calculator: Calculator, language: Language) -> Path:
-    """The folder of the lab's cases on a device: measured now, or there and completed. Raises Refused."""
+    """The folder of the lab's cases on a device, measured now or completed. Raises Refused."""
     folder = LABS / (re.sub(r"[^a-z0-9.]+", "-", device.lower().removeprefix("model:")).strip("-.") or "gpu")
     is_there = (folder / "cases.csv").exists()
     if is_there:
@@ -136,7 +136,7 @@ def measure(device: str, calculator: Calculator, language: Language) -> Path:
         )
     except OSError as error:
         raise Refused(4, f"{calculator.program}: {error.strerror}") from error
-    if done.returncode not in (0, 1):  # it has said why
+    if done.returncode not in (0, 1):  # it has printed why
         if not is_there:
             sys.exit(done.returncode)
         complain("occbench teach", f"{folder}: nothing added; read as it is")
@@ -144,7 +144,7 @@ def measure(device: str, calculator: Calculator, language: Language) -> Path:
 
 
 def desks_of(runs: list[Run], calculator: Calculator) -> list[Desk]:
-    """One for each run whose architecture calc knows. Raises Refused where it knows none."""
+    """A desk for each run whose architecture calc knows. Raises Refused where it knows none."""
     desks: list[Desk] = []
     unknown: Refused | None = None
     for run, label in zip(runs, labels(runs), strict=True):
@@ -160,7 +160,7 @@ def desks_of(runs: list[Run], calculator: Calculator) -> list[Desk]:
 
 
 def read_answers(options: argparse.Namespace) -> list[Answers]:
-    """The files of answers, before anything is asked. Raises Refused, also where one cannot be made."""
+    """The files of answers. Raises Refused, also where one cannot be created."""
     for path in filter(None, (*options.check, options.export)):
         folder = path.parent
         if not os.path.isdir(folder):  # False also of a name that is too long
@@ -191,8 +191,8 @@ def check_all(options: argparse.Namespace, files: list[Answers], desk: Desk, lan
                 say("")  # ends the prompt's line
             wanted = options.lesson or [lesson.id for lesson in LESSONS]
             given = len(answers.by_lesson.keys() & set(wanted))
-            said = language.say("interrupted", file=path, given=given, all=len(wanted))
-            raise Refused(130, said) from None
+            text = language.say("interrupted", file=path, given=given, all=len(wanted))
+            raise Refused(130, text) from None
         if len(results) > 1:
             who = dict(student=answers.student, label=language.label(desk.label))
             say("", language.say("total", counts=summary(results, language), **who))
@@ -205,20 +205,20 @@ def check_all(options: argparse.Namespace, files: list[Answers], desk: Desk, lan
 @entry("occbench teach")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    made = parser()
-    options = made.parse_args(arguments)
+    command = parser()
+    options = command.parse_args(arguments)
     for name in ("export", "again"):
         if getattr(options, name) and not options.check:
-            made.error(f"--{name} needs --check")
+            command.error(f"--{name} needs --check")
     for folder in options.folders:
         if str(folder) in (lesson.id for lesson in LESSONS) and not folder.exists():
-            made.error(f"{folder} is a lesson: --check FILE.csv --lesson {folder}")
+            command.error(f"{folder} is a lesson: --check FILE.csv --lesson {folder}")
     if options.export and options.export.resolve() in [path.resolve() for path in options.check]:
-        made.error("--export would replace a file of answers: name another file")
+        command.error("--export would replace a file of answers: name another file")
     if options.sheet and (options.check or options.output):
-        made.error("--sheet writes one file of its own: without --check and --output")
+        command.error("--sheet writes one file of its own: without --check and --output")
     if options.language != "en" and not (options.check or options.sheet):
-        made.error("--language is of --check and --sheet")
+        command.error("--language is of --check and --sheet")
     language = read_language(options.language)
     files = read_answers(options)
     calculator = Calculator(options.occbench)
@@ -228,7 +228,7 @@ def main(arguments: list[str] | None = None) -> int:
         write_sheet(options.sheet, desk, language)
         return 0
     if options.device and options.folders:
-        made.error("--device measures a run of its own: without DIR")
+        command.error("--device measures a run of its own: without DIR")
     if options.device:
         folders = [measure(options.device, calculator, language)]
     else:
@@ -240,8 +240,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if options.check:
         if len(desks) > 1:
-            made.error("--check reads one run")
+            command.error("--check reads one run")
         check_all(options, files, desks[0], language)
     else:
         write(options, folders, "teach.html", page(desks))
-    return warn("occbench teach", runs)
+    return complain_of_rows("occbench teach", runs)

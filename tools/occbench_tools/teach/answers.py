@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of each lesson, from `occbench calc` and rows of the run; 'answer' is what it asks for."""
+"""The figures of each lesson, from `occbench calc` and rows of the run; 'answer' is the expected one."""
 
 import pandas as pd
 
 from occbench_tools.teach.calculator import Footprint
-from occbench_tools.teach.figures import Desk, Figure, Skipped, cell, chosen, listed, loss, ratio
+from occbench_tools.teach.figures import Desk, Figure, Skipped, cell, constant, loss, number_list, ratio
 
 Figures = dict[str, Figure]
 KIB = 1024
@@ -22,7 +22,7 @@ def one_more_block(desk: Desk) -> Figures:
         answer=ratio(extra, whole, "time_median_s"),
         grid=grid,
         more=cell(extra, "grid_size"),
-        shared=chosen(float(extra["grid_size"]) / float(whole["grid_size"])),
+        shared=constant(float(extra["grid_size"]) / float(whole["grid_size"])),
     )
 
 
@@ -37,9 +37,9 @@ def barriers(desk: Desk) -> Figures:
         ).iloc[0]
         for size in (64, 512)
     )
-    times = ratio(large, small, "throughput")  # of work done, so of the time that small blocks take
+    times = ratio(large, small, "throughput")  # ratio of work done, so of the time of small blocks
     return dict(
-        answer=chosen(1 if times.low > 1.05 else 2 if times.high < 1 / 1.05 else 3),
+        answer=constant(1 if times.low > 1.05 else 2 if times.high < 1 / 1.05 else 3),
         times=times,
         inverse=ratio(small, large, "throughput"),
         warps=cell(small, "warps_per_sm"),
@@ -53,7 +53,7 @@ def half_a_warp(desk: Desk) -> Figures:
         answer=desk.calc(foot, "occupancy", PERCENT),
         blocks=blocks,
         warps=desk.calc(foot, "warps_per_sm"),
-        in_threads=chosen(100 * blocks.value * foot.threads / (32 * warp_slots(desk).value)),
+        in_threads=constant(100 * blocks.value * foot.threads / (32 * warp_slots(desk).value)),
     )
 
 
@@ -67,7 +67,7 @@ def one_lane(desk: Desk) -> Figures:
         answer=ratio(by_lanes[0], by_lanes[1], "throughput"),
         sixteen=ratio(by_lanes[0], by_lanes[16], "throughput"),
         warps=cell(by_lanes[0], "warps_per_sm"),
-        share=chosen(33 / 32),
+        share=constant(33 / 32),
     )
 
 
@@ -93,25 +93,27 @@ def least_warps(rows: pd.DataFrame, best: pd.Series) -> Figures:
         before=cell(before, "warps_per_sm"),
         share_before=share_before,
         most=cell(rows.iloc[-1], "warps_per_sm"),
-        half=chosen(rows["warps_per_sm"].max() / 2),
+        half=constant(rows["warps_per_sm"].max() / 2),
     )
 
 
 def slowest_above(rows: pd.DataFrame, best: pd.Series, warps: Figure) -> Figures:
-    """The slowest row of more warps than these; the best one if there are no more."""
+    """The slowest row of more warps than these; the best row if there is none."""
     rows = rows[rows["warps_per_sm"] > warps.value]
     slowest = rows.loc[rows["throughput"].idxmin()] if len(rows) else best
     return dict(dip=cell(slowest, "warps_per_sm"), dip_share=ratio(slowest, best, "throughput", "{:.0f} %"))
 
 
-TRIED = (4, 8, 12, 16, 20, 24, 32, 40, 48, 64)  # warps per SM, by preset standard
+STANDARD_WARPS = (4, 8, 12, 16, 20, 24, 32, 40, 48, 64)  # warps per SM, by preset standard
 
 
-def tried(desk: Desk, variant: str) -> Figures:
-    """The numbers of warps in the run; without a run those that it would have."""
+def warp_counts(desk: Desk, variant: str) -> Figures:
+    """The numbers of warps in the run; without a run those of preset standard."""
     if desk.run:
-        return dict(tried=listed(sorted(set(desk.rows("latency_hiding", variant=variant)["warps_per_sm"]))))
-    return dict(tried=listed(warps for warps in TRIED if warps <= warp_slots(desk).value))
+        return dict(
+            tried=number_list(sorted(set(desk.rows("latency_hiding", variant=variant)["warps_per_sm"])))
+        )
+    return dict(tried=number_list(warps for warps in STANDARD_WARPS if warps <= warp_slots(desk).value))
 
 
 def best_of(rows: pd.DataFrame) -> pd.Series:
@@ -143,7 +145,7 @@ def wide_warps(desk: Desk) -> Figures:
 
 
 def warp_slots(desk: Desk) -> Figure:
-    """The warps that an SM holds: blocks of 64 threads and few registers fill it."""
+    """The warps that an SM holds: blocks of 64 threads with few registers fill it."""
     return desk.calc(Footprint(64, 16), "warps_per_sm")
 
 
@@ -153,7 +155,7 @@ def small_blocks(desk: Desk) -> Figures:
         answer=desk.calc(foot, "occupancy", PERCENT),
         slots=desk.calc(foot, "blocks_per_sm"),
         warps=warp_slots(desk),
-        all=chosen(100),
+        all=constant(100),
     )
 
 
@@ -167,8 +169,8 @@ def register_cliff(desk: Desk) -> Figures:
     last = over._replace(registers=over.registers - 1)
     return dict(
         answer=desk.calc(start, "cliffs.registers_per_thread.loses.value"),
-        book=chosen(33),
-        last=chosen(last.registers),
+        book=constant(33),
+        last=constant(last.registers),
         blocks=desk.calc(start, "blocks_per_sm"),
         fewer=desk.calc(over, "blocks_per_sm"),
         occupancy=desk.calc(last, "occupancy", PERCENT),
@@ -182,7 +184,7 @@ def register_cliff(desk: Desk) -> Figures:
 def cost_of_cliff(desk: Desk) -> Figures:
     over = cliff_of(desk)
 
-    def around(curve: str) -> tuple[pd.Series, pd.Series]:
+    def rows_beside_cliff(curve: str) -> tuple[pd.Series, pd.Series]:
         rows = desk.rows("registers", curve=curve, block_size=512, register_route="maxnreg", local_bytes=0)
         rows = rows.sort_values("registers_per_thread")
         below, above = (
@@ -193,8 +195,8 @@ def cost_of_cliff(desk: Desk) -> Figures:
             raise Skipped(f"the run has no {curve} kernel on either side of {over.registers} registers")
         return below.iloc[-1], above.iloc[0]
 
-    before, after = around("load")
-    fma_before, fma_after = around("fma")
+    before, after = rows_beside_cliff("load")
+    fma_before, fma_after = rows_beside_cliff("fma")
     last = over._replace(registers=over.registers - 1)
     whole, lower = desk.calc(last, "occupancy", PERCENT), desk.calc(over, "occupancy", PERCENT)
     return dict(
@@ -204,13 +206,13 @@ def cost_of_cliff(desk: Desk) -> Figures:
         lower=lower,
         last=cell(before, "registers_per_thread"),
         over=cell(after, "registers_per_thread"),
-        cliff=chosen(over.registers),
-        lost=chosen(100 - 100 * lower.value / whole.value, "{:.0f} %"),
+        cliff=constant(over.registers),
+        lost=constant(100 - 100 * lower.value / whole.value, "{:.0f} %"),
     )
 
 
-def misplaced(desk: Desk) -> tuple[Footprint, bool]:
-    """A footprint whose occupancy plain division gets wrong; False with the last where it gets all right."""
+def rounded_footprint(desk: Desk) -> tuple[Footprint, bool]:
+    """A footprint whose occupancy plain division gets wrong, and True; else the last one, and False."""
     foot = Footprint(256, 33)
     for registers in (33, 41, 65, 49, 73):
         for threads in (256, 128, 64):
@@ -220,19 +222,19 @@ def misplaced(desk: Desk) -> tuple[Footprint, bool]:
     return foot, False
 
 
-def of_misplaced(desk: Desk) -> Figures:
-    foot, _ = misplaced(desk)
-    return dict(threads=chosen(foot.threads), registers=chosen(foot.registers))
+def rounded_footprint_figures(desk: Desk) -> Figures:
+    foot, _ = rounded_footprint(desk)
+    return dict(threads=constant(foot.threads), registers=constant(foot.registers))
 
 
 def register_units(desk: Desk) -> Figures:
-    foot, _ = misplaced(desk)
+    foot, _ = rounded_footprint(desk)
     return dict(
         answer=desk.calc(foot, "occupancy", PERCENT),
         divided=desk.calc(foot, "occupancy_textbook", PERCENT),
         warps=desk.calc(foot, "warps_per_sm"),
         room=desk.calc(foot, "allocated_registers_per_block"),
-        asked=chosen(foot.threads * foot.registers),
+        asked=constant(foot.threads * foot.registers),
     )
 
 
@@ -240,7 +242,7 @@ def no_launch(desk: Desk) -> Figures:
     foot, fewer = Footprint(320, 200), Footprint(256, 200)
     return dict(
         answer=desk.calc(foot, "blocks_per_sm"),
-        divided=chosen(1),
+        divided=constant(1),
         one=desk.calc(fewer, "blocks_per_sm"),
         promised=desk.calc(foot, "occupancy_textbook", PERCENT),
     )
@@ -249,26 +251,28 @@ def no_launch(desk: Desk) -> Figures:
 def shared_per_sm(desk: Desk) -> Figures:
     foot = Footprint(256)
     answer = desk.ask(foot)
-    taken = answer["blocks_per_sm"] * answer["allocated_smem_per_block_bytes"]
-    total = (taken + answer["unused_per_sm"]["smem_bytes"]) / KIB
-    return dict(answer=chosen(total, "{:.0f}"), block=chosen(48))
+    used = answer["blocks_per_sm"] * answer["allocated_smem_per_block_bytes"]
+    total = (used + answer["unused_per_sm"]["smem_bytes"]) / KIB
+    return dict(answer=constant(total, "{:.0f}"), block=constant(48))
 
 
-def reserved(desk: Desk) -> Footprint:
+def footprint_with_reserve(desk: Desk) -> Footprint:
     """A footprint of shared memory whose blocks plain division gets wrong, if there is one."""
     for kib in (32, *range(8, 49)):
         foot = Footprint(256, 32, kib * KIB)
-        if (said := desk.ask(foot))["occupancy"] != said["occupancy_textbook"] and said["blocks_per_sm"]:
+        if (answer := desk.ask(foot))["occupancy"] != answer["occupancy_textbook"] and answer[
+            "blocks_per_sm"
+        ]:
             return foot
     return Footprint(256, 32, 32 * KIB)
 
 
-def of_reserved(desk: Desk) -> Figures:
-    return dict(kib=chosen(reserved(desk).smem / KIB))
+def reserve_figures(desk: Desk) -> Figures:
+    return dict(kib=constant(footprint_with_reserve(desk).smem / KIB))
 
 
 def shared_memory(desk: Desk) -> Figures:
-    foot = reserved(desk)
+    foot = footprint_with_reserve(desk)
     own = desk.calc(foot, "allocated_smem_per_block_bytes", "{:.0f} KiB")
     divided = (
         desk.ask(foot)["occupancy_textbook"] / desk.ask(foot)["occupancy"] * desk.ask(foot)["blocks_per_sm"]
@@ -276,10 +280,10 @@ def shared_memory(desk: Desk) -> Figures:
     return dict(
         answer=desk.calc(foot, "blocks_per_sm"),
         taken=own,
-        divided=chosen(round(divided)),
+        divided=constant(round(divided)),
         occupancy=desk.calc(foot, "occupancy", PERCENT),
-        asked=chosen(foot.smem / KIB, "{:.0f} KiB"),
-        reserved=chosen(own.value - foot.smem / KIB, "{:.0f} KiB"),
+        asked=constant(foot.smem / KIB, "{:.0f} KiB"),
+        reserved=constant(own.value - foot.smem / KIB, "{:.0f} KiB"),
     )
 
 
@@ -288,7 +292,7 @@ def tiles(desk: Desk) -> Figures:
     registers = best_of(desk.rows("tiled_matmul", variant="register-8x8"))
     times = ratio(registers, text, "throughput", "{:.1f}")
     return dict(
-        answer=chosen(1 if times.high < 1 / 1.05 else 2 if times.low > 1.05 else 3),
+        answer=constant(1 if times.high < 1 / 1.05 else 2 if times.low > 1.05 else 3),
         times=times,
         full=cell(text, "occupancy_theoretical", PERCENT),
         part=cell(registers, "occupancy_theoretical", PERCENT),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Footprints, and what `occbench calc` says of them: the lab has no arithmetic of occupancy of its own."""
+"""Footprints, and the answers of `occbench calc` on them: the lab has no occupancy arithmetic of its own."""
 
 import json
 import subprocess
@@ -25,7 +25,7 @@ class Footprint(NamedTuple):
         return ", ".join(words + [f"{self.smem / 1024:g} KiB shared"] * (self.smem > 0))
 
     def command(self, device: str) -> list[str]:
-        """The words after `occbench` that ask for it."""
+        """The arguments of `occbench` that compute it."""
         words = f"calc --device {device} --block-size {self.threads} --registers {self.registers}".split()
         return words + ["--dynamic-smem", str(self.smem)] * (self.smem > 0)
 
@@ -38,16 +38,16 @@ class Calculator:
         if not found:
             raise Refused(4, "no occbench to compute with: build it, or name it with --occbench PATH")
         self.program = str(found)
-        self.known: dict[tuple[Footprint, str], Answer] = {}
+        self.answers: dict[tuple[Footprint, str], Answer] = {}
 
     def ask(self, footprint: Footprint, device: str) -> Answer:
-        """What it says of a footprint on a device that it knows by name or as ccX.Y. Raises Refused."""
-        if (footprint, device) not in self.known:
-            self.known[footprint, device] = self.run(footprint.command(device))
-        return self.known[footprint, device]
+        """calc's answer on a footprint and a device, which is a name or ccX.Y. Raises Refused."""
+        if (footprint, device) not in self.answers:
+            self.answers[footprint, device] = self.run(footprint.command(device))
+        return self.answers[footprint, device]
 
     def run(self, words: list[str]) -> Answer:
-        """The answer to a command's words. Raises Refused."""
+        """The answer to a command. Raises Refused."""
         command = [self.program, *words, "--format", "json"]
         code = 4
         try:
@@ -55,9 +55,9 @@ class Calculator:
             if done.returncode in (0, 1):  # 1: it cannot launch, and that is the answer
                 return json.loads(done.stdout)
             code = 2 if done.returncode == 2 else 4  # 2: a device that it does not know
-            why = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0]
+            reason = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0]
         except OSError as error:
-            why = str(error.strerror)
+            reason = str(error.strerror)
         except (ValueError, subprocess.TimeoutExpired) as error:
-            why = str(error)
-        raise Refused(code, f"{' '.join(command)}: {why}")
+            reason = str(error)
+        raise Refused(code, f"{' '.join(command)}: {reason}")

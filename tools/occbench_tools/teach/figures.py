@@ -20,11 +20,11 @@ INTERVAL = {
     "throughput": ("time_ci95_high_s", "time_ci95_low_s"),
     "time_median_s": ("time_ci95_low_s", "time_ci95_high_s"),
 }
-MAX_CLOCK_DIFFERENCE = 0.1  # of two rows that are compared; beyond it the clock is what differs
+MAX_CLOCK_DIFFERENCE = 0.1  # of two compared rows; beyond it the clock explains the difference
 
 
 class Skipped(Exception):
-    """The lesson cannot be had here; why, in one line."""
+    """The lesson is not possible here; one line says why."""
 
 
 class Source(NamedTuple):
@@ -37,7 +37,7 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class Figure:
-    """A number, its 95 % interval (itself where nothing was sampled), how it is written, its source."""
+    """A number, its 95 % interval (itself where nothing was sampled), its format and its source."""
 
     value: float
     low: float
@@ -52,22 +52,22 @@ class Figure:
         return str(self)
 
 
-def chosen(value: float, spec: str = "{:,.0f}") -> Figure:
+def constant(value: float, spec: str = "{:,.0f}") -> Figure:
     """A figure that the lesson sets: a block size, a threshold."""
     return Figure(value, value, value, spec)
 
 
-def listed(values: Iterable[float]) -> Figure:
+def number_list(values: Iterable[float]) -> Figure:
     """'4, 8, 12', as one figure: the last of them."""
     words = [f"{value:.0f}" for value in values]
-    return chosen(float(words[-1]), ", ".join(words))
+    return constant(float(words[-1]), ", ".join(words))
 
 
 SCALES = {"GB/s": 1e-9, "TFLOP/s": 1e-12, "KiB": 1 / 1024, "%": 100.0}
 
 
 def scale_of(spec: str) -> float:
-    """What a raw value is multiplied with, by the unit that the figure is written with."""
+    """The factor of a raw value, by the unit of the figure's format."""
     return next((scale for unit, scale in SCALES.items() if spec.endswith(unit)), 1.0)
 
 
@@ -105,16 +105,16 @@ def ratio(above: pd.Series, below: pd.Series, column: str, spec: str = "{:.2f}")
 
 def loss(after: pd.Series, before: pd.Series, spec: str = "{:z.0f} %") -> Figure:
     """By how many percent throughput falls from one row to another; negative if it rises. Raises Skipped."""
-    kept = ratio(after, before, "throughput", "{:.1f} %")
-    source = Source("loss", kept.source.of if kept.source else (), "throughput")
-    return Figure(100 - kept.value, 100 - kept.high, 100 - kept.low, spec, source)
+    rest = ratio(after, before, "throughput", "{:.1f} %")
+    source = Source("loss", rest.source.of if rest.source else (), "throughput")
+    return Figure(100 - rest.value, 100 - rest.high, 100 - rest.low, spec, source)
 
 
 RELATIONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq}
 
 
-def holds(conditions: str, figures: dict[str, Figure]) -> bool:
-    """Whether 'loss > 2 and fma_loss < 2' is so; always of ''."""
+def all_hold(conditions: str, figures: dict[str, Figure]) -> bool:
+    """Whether conditions such as 'loss > 2 and fma_loss < 2' are true; '' always is."""
 
     def is_so(condition: str) -> bool:
         left, relation, right = condition.split()
@@ -126,7 +126,7 @@ def holds(conditions: str, figures: dict[str, Figure]) -> bool:
 
 @dataclass
 class Desk:
-    """A student's GPU: what calc knows it as, and the run, None if there is none."""
+    """A student's GPU: its name for calc, and the run, None without one."""
 
     calculator: Calculator
     device: str

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lab: each lesson asks, then checks the answer by the run or by calc, and explains the difference.
 
-Answers are kept in a CSV file as they are given, so that an interrupted lab goes on where it stopped, and
-that a class's files can be put together.
+Answers are saved in a CSV file one by one, so that an interrupted lab continues where it stopped, and a
+class's files can be concatenated.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from occbench_tools.escape import printable
 from occbench_tools.lines import reason, say, width_of, write_whole
 from occbench_tools.teach.answers import Figures, warp_slots
 from occbench_tools.teach.calculator import Footprint
-from occbench_tools.teach.figures import Desk, Skipped, holds
+from occbench_tools.teach.figures import Desk, Skipped, all_hold
 from occbench_tools.teach.languages import ENGLISH, Language, read_language
 from occbench_tools.teach.lesson import Lesson
 from occbench_tools.teach.lessons import LESSONS
@@ -45,13 +45,13 @@ COLUMNS = (
     "overlooked",
 )
 RIGHT, WRONG, OPEN, SKIPPED = "right", "wrong", "not answered", "skipped"
-# A number, perhaps after 'about' or Chinese 'percent', with an optional unit behind it, in any script; of
-# blanks no two in a row.
+# A number, perhaps after 'about' or Chinese 'percent', with an optional unit after it, in any script; blanks
+# are single.
 NUMBER = re.compile(
     r"(?:about |\u5927?\u7ea6|[~\u2248])? ?(?P<percent>\u767e\u5206\u4e4b)? ?"
     r"(?P<number>[-+]?\d+(?:,\d{3})*(?:\.\d*)?|[-+]?\.\d+) ?(?P<unit>%|[^\W\d_]+(?: of [0-9x ]+)?)?"
 )
-# What a unit behind an answer asks for, by its first word; '': of no lesson.
+# The lessons' unit for a unit after an answer, by its first word; '': of no lesson.
 UNIT_OF = {"%": "percent", "percent": "percent", "x": "times", "times": "times"}
 UNIT_OF |= {f"{unit}{end}": f"{unit}s" for unit in ("warp", "block", "register") for end in ("", "s")}
 UNIT_OF |= dict.fromkeys(("kib", "kb", "k"), "KiB")
@@ -61,7 +61,7 @@ WHOLE = ("warps", "blocks", "registers")
 
 
 class Checked(NamedTuple):
-    """One lesson as it was answered: its verdict, the expected figure, and what was overlooked."""
+    """One answered lesson: its verdict, the expected figures, and what was overlooked."""
 
     lesson: Lesson
     answer: str
@@ -71,12 +71,12 @@ class Checked(NamedTuple):
 
     @property
     def explanation(self) -> str:
-        """What the rows say; '' of a lesson that was skipped."""
+        """The lesson's explanation by the rows; '' where it was skipped."""
         if not self.figures:
             return ""
-        return next(text for condition, text in self.lesson.explain if holds(condition, self.figures)).format(
-            **self.figures
-        )
+        return next(
+            text for condition, text in self.lesson.explain if all_hold(condition, self.figures)
+        ).format(**self.figures)
 
 
 def number_of(answer: str, language: Language = ENGLISH, unit: str = "choice") -> float:
@@ -86,19 +86,19 @@ def number_of(answer: str, language: Language = ENGLISH, unit: str = "choice") -
     if not found:
         raise ValueError(language.say("not_a_number", answer=printable(answer[:40])))
     given = "%" if found["percent"] else (found["unit"] or "").lower().partition(" ")[0]
-    said = dict(answer=printable(answer[:40]), unit=language.units[unit])
+    parts = dict(answer=printable(answer[:40]), unit=language.units[unit])
     if unit != "choice" and UNIT_OF.get(given, unit) != unit:
-        raise ValueError(language.say("other_unit", **said))
+        raise ValueError(language.say("other_unit", **parts))
     value = float(found["number"].replace(",", ""))
     if unit == "percent" and not given and 0 < abs(value) < 1:
-        raise ValueError(language.say("fraction", percent=f"{100 * value:.4g}", **said))
+        raise ValueError(language.say("fraction", percent=f"{100 * value:.4g}", **parts))
     if unit in WHOLE and value != int(value):
-        raise ValueError(language.say("not_whole", **said))
+        raise ValueError(language.say("not_whole", **parts))
     return value
 
 
 def most_of(desk: Desk, unit: str) -> float:
-    """The highest number of a unit that there can be on this GPU."""
+    """The highest possible number of a unit on this GPU."""
     if unit == "blocks":
         return desk.calc(Footprint(32, 16), "blocks_per_sm").value
     if unit == "warps":
@@ -107,22 +107,22 @@ def most_of(desk: Desk, unit: str) -> float:
 
 
 def value_of(desk: Desk, lesson: Lesson, answer: str, language: Language = ENGLISH) -> float:
-    """The number of an answer that can be right. Raises ValueError in one line for any other, Refused."""
+    """The number of a possible answer. Raises ValueError in one line for any other, and Refused."""
     value = number_of(answer, language, lesson.unit)
-    said = dict(answer=printable(answer[:40]), unit=language.units[lesson.unit])
+    parts = dict(answer=printable(answer[:40]), unit=language.units[lesson.unit])
     if lesson.choices:
         if value not in range(1, len(lesson.choices) + 1):
-            raise ValueError(language.say("no_choice", most=len(lesson.choices), **said))
+            raise ValueError(language.say("no_choice", most=len(lesson.choices), **parts))
     elif value < 0 and not lesson.may_be_negative:
-        raise ValueError(language.say("negative", **said))
+        raise ValueError(language.say("negative", **parts))
     elif value > (most := most_of(desk, lesson.unit)):
-        raise ValueError(language.say("too_many", most=f"{most:.0f}", **said))
+        raise ValueError(language.say("too_many", most=f"{most:.0f}", **parts))
     return value
 
 
 @contextlib.contextmanager
 def skipping() -> Iterator[None]:
-    """Raises Skipped also of a run whose rows lack what the block needs."""
+    """Raises Skipped also where the run lacks rows or columns that the block needs."""
     try:
         yield
     except (KeyError, ValueError, IndexError, ZeroDivisionError) as error:
@@ -136,13 +136,13 @@ def figures_at(desk: Desk, lesson: Lesson) -> Figures:
 
 
 def question(desk: Desk, lesson: Lesson) -> str:
-    """What it asks on this GPU. Raises Skipped."""
+    """The lesson's question on this GPU. Raises Skipped."""
     with skipping():
         return lesson.ask.format(**lesson.given(desk))
 
 
 def check(desk: Desk, lesson: Lesson, answer: str) -> Checked:
-    """An answer held against the run. Raises ValueError if it cannot be one, Skipped."""
+    """An answer checked by the run. Raises ValueError if it cannot be one, and Skipped."""
     figures = figures_at(desk, lesson)
     value = value_of(desk, lesson, answer)
     expected, margin = figures["answer"], lesson.precision / 2
@@ -170,13 +170,15 @@ class Answers:
 
     path: Path
     student: str
-    device: str = ""  # of the run that they were given for; '' of a file without
-    by_lesson: dict[str, list[str]] = field(default_factory=dict)  # each lesson's, the last one counts
+    device: str = ""  # of the run that the answers are for; '' where the file has none
+    by_lesson: dict[str, list[str]] = field(
+        default_factory=dict
+    )  # the answers of each lesson; the last one counts
     notes: list[str] = field(default_factory=list)
 
     @classmethod
     def read(cls, path: Path) -> "Answers":
-        """Of a file that may not be there yet. Raises Refused."""
+        """Reads a file, which need not exist yet. Raises Refused."""
         answers = cls(path, path.stem)
         try:
             if not path.exists():
@@ -206,19 +208,19 @@ class Answers:
         return answers
 
     def keep(self, lesson: str, answer: str) -> None:
-        """After the earlier ones, if it is another."""
+        """Appends an answer, unless it repeats the last one."""
         if answer and answer not in self.by_lesson.get(lesson, [])[-1:]:
             self.by_lesson.setdefault(lesson, []).append(answer)
 
     def last(self, lesson: Lesson) -> str:
-        """The answer that counts; '' if there is none."""
+        """The answer that counts; '' without any."""
         return self.by_lesson.get(lesson.id, [""])[-1]
 
     def add(self, lesson: Lesson, answer: str) -> None:
-        """Keeps one answer. Raises Refused."""
+        """Adds an answer and writes the file. Raises Refused."""
         self.keep(lesson.id, answer)
         who = dict(student=self.student, device=self.device)
-        rows = [who | dict(lesson=name, answer=said) for name, all in self.by_lesson.items() for said in all]
+        rows = [who | dict(lesson=name, answer=text) for name, all in self.by_lesson.items() for text in all]
         write_csv(self.path, ("student", "device", "lesson", "answer"), rows)
 
 
@@ -228,21 +230,21 @@ def write_csv(path: Path, columns: tuple[str, ...], rows: list[dict[str, str]]) 
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({name: safe(printable(value)) for name, value in row.items()})
+        writer.writerow({name: escape_formula(printable(value)) for name, value in row.items()})
     try:
         write_whole(path, text.getvalue())
     except OSError as error:
         raise Refused(4, reason(path, error)) from error
 
 
-def safe(value: str) -> str:
+def escape_formula(value: str) -> str:
     return f"'{value}" if value[:1] in ("=", "@", "\t") or re.match(r"[-+](?![\d.])", value) else value
 
 
 def rows_of(
     answers: Answers, device: str, results: list[Checked], language: Language = ENGLISH
 ) -> Iterator[dict[str, str]]:
-    """A class's rows: what a student answered, and what was expected."""
+    """A student's rows of a class's table: the answers, and the expected ones."""
     for each in results:
         row = dict(student=answers.student, device=device, lesson=each.lesson.id, answer=each.answer)
         row |= dict(tries=str(len(answers.by_lesson.get(each.lesson.id, []))), verdict=each.verdict)
@@ -255,12 +257,12 @@ def rows_of(
 
 
 def is_typed() -> bool:
-    """Whether somebody sits at the prompt."""
+    """Whether standard input is a terminal."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def asked(desk: Desk, lesson: Lesson, answer: str, language: Language) -> str | None:
-    """The answer, else one from the prompt, until it can be right; None if that is empty or at its end."""
+def prompt_answer(desk: Desk, lesson: Lesson, answer: str, language: Language) -> str | None:
+    """The answer, else one from the prompt, until it is possible; None for an empty one or at the end."""
     while True:
         if answer:
             try:
@@ -283,8 +285,8 @@ def verdict_of(verdict: str, language: Language) -> str:
     return language.words[verdict.replace(" ", "_")]
 
 
-def answered_before(desk: Desk, lesson: Lesson, answers: Answers) -> Checked | None:
-    """An earlier answer, checked; None if there is none, or it cannot be checked."""
+def earlier_answer(desk: Desk, lesson: Lesson, answers: Answers) -> Checked | None:
+    """The earlier answer, checked; None without one, or where it cannot be checked."""
     try:
         return check(desk, lesson, answers.last(lesson))
     except (ValueError, Skipped):
@@ -293,23 +295,23 @@ def answered_before(desk: Desk, lesson: Lesson, answers: Answers) -> Checked | N
 
 def ask_and_check(desk: Desk, lesson: Lesson, answers: Answers, again: bool, language: Language) -> Checked:
     """One lesson: introduction, question, answer, verdict, explanation. Raises Refused."""
-    was = answers.last(lesson)
+    earlier = answers.last(lesson)
     try:
-        figures_at(desk, lesson)  # what cannot be checked is not asked
+        figures_at(desk, lesson)  # raises before a question that cannot be checked
         say(lesson.claim, question(desk, lesson))
-        answer = asked(desk, lesson, "" if again else was, language) or ""
-        if again and not answer and answered_before(desk, lesson, answers):
-            answer = was
+        answer = prompt_answer(desk, lesson, "" if again else earlier, language) or ""
+        if again and not answer and earlier_answer(desk, lesson, answers):
+            answer = earlier
         if not answer:
             say(verdict_of(OPEN, language))
-            return Checked(lesson, was, OPEN, {})
+            return Checked(lesson, earlier, OPEN, {})
         say(language.say("answer", answer=answer))
-        if answer != was:
+        if answer != earlier:
             answers.add(lesson, answer)
         done = check(desk, lesson, answer)
-    except Skipped as why:
-        say(language.say("verdict", verdict=verdict_of(SKIPPED, language), words=why))
-        return Checked(lesson, was, SKIPPED, {}, str(why))
+    except Skipped as reason:
+        say(language.say("verdict", verdict=verdict_of(SKIPPED, language), words=reason))
+        return Checked(lesson, earlier, SKIPPED, {}, str(reason))
     verdict = verdict_of(done.verdict, language)
     say(language.say("verdict", verdict=verdict, words=expected_of(done, language)))
     say(*filter(None, (done.overlooked, done.explanation)))
@@ -332,10 +334,10 @@ def work_through(
     for place, lesson in enumerate(language.lessons, 1):
         if only and lesson.id not in only:
             continue
-        if is_brief and (known := answered_before(desk, lesson, answers)):
+        if is_brief and (known := earlier_answer(desk, lesson, answers)):
             results.append(known)
-            said = dict(answer=known.answer, verdict=verdict_of(known.verdict, language))
-            say(language.say("before", place=f"{place}/{len(LESSONS)}", title=lesson.title, **said))
+            parts = dict(answer=known.answer, verdict=verdict_of(known.verdict, language))
+            say(language.say("before", place=f"{place}/{len(LESSONS)}", title=lesson.title, **parts))
             continue
         say("", f"{place}/{len(LESSONS)}  {lesson.title} ({lesson.source}, `{lesson.id}`)")
         results.append(ask_and_check(desk, lesson, answers, again, language))
@@ -345,7 +347,7 @@ def work_through(
 
 
 def attempt(desk: Desk, lesson: Lesson, figures: Figures) -> list[str]:
-    """The words of the command that shows it."""
+    """The words of the command that shows the lesson's answer."""
     folder = shlex.quote(str(desk.run.folder)) if desk.run else "DIR"
     words = lesson.attempt.format(device=desk.device, **figures).split()
     return [folder if word == "DIR" else word for word in words]

@@ -75,7 +75,7 @@ class Language(NamedTuple):
         return self.words[name].format(**figures)
 
     def label(self, label: str) -> str:
-        """What a run is called: 'model of T4'; a GPU's own name stays."""
+        """A run's label: 'model of T4' translated; a GPU's own name stays."""
         gpu = label.removeprefix("model of ")
         return label if gpu == label else self.say("model", gpu=gpu)
 
@@ -83,7 +83,7 @@ class Language(NamedTuple):
 ENGLISH = Language("en", LESSONS, WORDS, UNITS)
 
 
-def translated(lesson: Lesson, texts: dict[str, str | list[str]]) -> Lesson:
+def translate(lesson: Lesson, texts: dict[str, str | list[str]]) -> Lesson:
     """The lesson with other texts; conditions, figures and units stay."""
     pairs = {
         name: tuple((key, text) for (key, _), text in zip(getattr(lesson, name), texts[name], strict=True))
@@ -100,5 +100,5 @@ def read_language(name: str) -> Language:
     if name == "en":
         return ENGLISH
     texts = tomllib.loads((Path(__file__).parent / f"lessons.{name}.toml").read_text(encoding="utf-8"))
-    lessons = tuple(translated(lesson, texts["lessons"][lesson.id]) for lesson in LESSONS)
+    lessons = tuple(translate(lesson, texts["lessons"][lesson.id]) for lesson in LESSONS)
     return Language(name, lessons, texts["words"], texts["units"])

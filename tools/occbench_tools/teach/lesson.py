@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lesson of the lab is: a question, its answer's figures, and explanations over them."""
+"""The type of a lesson: a question, its answer's figures, and explanations over them."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,15 +19,15 @@ class Chart(NamedTuple):
 
 
 def no_figures(_: Desk) -> Figures:
-    """Of a question without figures of the GPU."""
+    """The figures of a question that has none of the GPU."""
     return {}
 
 
 class Lesson(NamedTuple):
     """ask is a template over `given`; explain and mistakes also over `figures`, with 'answer'.
 
-    given: can be had without a run. explain: (condition, text) pairs. mistakes: (a figure, what one
-    overlooks who answers with it).
+    given: figures that need no run. explain: (condition, text) pairs. mistakes: (a figure, what was
+    overlooked by an answer of it).
     attempt: a command that shows it. precision: what the question rounds to; half of it is allowed on each
     side of the run's interval. choices: of a question without a number, counted from 1. cases: a regular
     expression of the case ids that its run needs. footprints: of the page's table.

@@ -145,7 +145,7 @@ EXECUTION = (
             "throughput? (the fewest of {tried})"
         ),
         unit="warps",
-        given=partial(answers.tried, variant="two-operand-ilp1"),
+        given=partial(answers.warp_counts, variant="two-operand-ilp1"),
         figures=answers.fma_warps,
         explain=(
             ("answer < most and dip_share < 90",
@@ -178,7 +178,7 @@ EXECUTION = (
             "reach 90 % of the best throughput of this kernel? (the fewest of {tried})"
         ),
         unit="warps",
-        given=partial(answers.tried, variant="read-f32-4B-ilp1"),
+        given=partial(answers.warp_counts, variant="read-f32-4B-ilp1"),
         figures=answers.load_warps,
         explain=(
             ("share_before < 90 and answer < half",
@@ -208,7 +208,7 @@ EXECUTION = (
             "throughput, 90 % of the best that loads of 4 bytes reached? (the fewest of {tried})"
         ),
         unit="warps",
-        given=partial(answers.tried, variant="read-f32-16B-ilp4"),
+        given=partial(answers.warp_counts, variant="read-f32-16B-ilp4"),
         figures=answers.wide_warps,
         explain=(
             ("answer < narrow",

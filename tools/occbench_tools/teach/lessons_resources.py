@@ -125,7 +125,7 @@ RESOURCES = (
         ),
         unit="percent",
         precision=0.5,
-        given=answers.of_misplaced,
+        given=answers.rounded_footprint_figures,
         figures=answers.register_units,
         explain=(
             ("answer < divided",
@@ -209,7 +209,7 @@ RESOURCES = (
             "fit on an SM of this GPU?"
         ),
         unit="blocks",
-        given=answers.of_reserved,
+        given=answers.reserve_figures,
         figures=answers.shared_memory,
         explain=(
             ("answer < divided",

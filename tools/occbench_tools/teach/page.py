@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lessons as a page: each with its question first, the exact answers, the curve, and what to try."""
+"""The lessons as a page: each with its question first, the exact answers, the curve, and a command to try."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from occbench_tools.report import checked
+from occbench_tools.report import checked_document
 from occbench_tools.report.page import render
 from occbench_tools.teach.calculator import Answer, Calculator
-from occbench_tools.teach.figures import Desk, Skipped, holds
+from occbench_tools.teach.figures import Desk, Skipped, all_hold
 from occbench_tools.teach.lab import attempt, figures_at, question
 from occbench_tools.teach.lesson import Lesson
 from occbench_tools.teach.lessons import LESSONS
@@ -23,7 +23,7 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.3g} %"
 
 
-def exact(answer: Answer) -> str:
+def occupancy_words(answer: Answer) -> str:
     """'75 %, 6 blocks: shared memory'"""
     if not answer["blocks_per_sm"]:
         return f"{percent(answer['occupancy'])}: cannot launch"
@@ -38,7 +38,7 @@ def table(lesson: Lesson, calculator: Calculator, named: dict[str, str]) -> Part
     for footprint in lesson.footprints:
         by_device = [calculator.ask(footprint, device) for device in named]
         cells = [
-            dict(text=exact(each), bold=abs(each["occupancy"] - each["occupancy_textbook"]) > 0.001)
+            dict(text=occupancy_words(each), bold=abs(each["occupancy"] - each["occupancy_textbook"]) > 0.001)
             for each in by_device
         ]
         body.append([footprint.words(), percent(by_device[0]["occupancy_textbook"]), *cells])
@@ -47,28 +47,30 @@ def table(lesson: Lesson, calculator: Calculator, named: dict[str, str]) -> Part
 
 
 def explanation(desk: Desk, lesson: Lesson) -> str:
-    """What calc and the rows of one run say, or why they cannot."""
+    """The explanation by calc and the rows of one run, or why there is none."""
     try:
         figures = figures_at(desk, lesson)
-        text = next(text for condition, text in lesson.explain if holds(condition, figures))
+        text = next(text for condition, text in lesson.explain if all_hold(condition, figures))
         return text.format(**figures)
-    except Skipped as why:
-        return f"Skipped: {why}."
+    except Skipped as reason:
+        return f"Skipped: {reason}."
 
 
 def questions(desks: list[Desk], lesson: Lesson) -> Iterator[str]:
-    """What the lesson asks, once if it is the same on all GPUs."""
-    asked: dict[str, str] = {}
+    """The lesson's questions, one if it is the same on all GPUs."""
+    desk_by_question: dict[str, str] = {}
     for desk in desks:
         try:
-            asked.setdefault(question(desk, lesson), desk.label)
-        except Skipped as why:
-            asked.setdefault(f"Skipped: {why}.", desk.label)
-    return (f"{who}: {words}" if len(asked) > 1 else words for words, who in asked.items())
+            desk_by_question.setdefault(question(desk, lesson), desk.label)
+        except Skipped as reason:
+            desk_by_question.setdefault(f"Skipped: {reason}.", desk.label)
+    return (
+        f"{who}: {words}" if len(desk_by_question) > 1 else words for words, who in desk_by_question.items()
+    )
 
 
-def who(desk: Desk) -> str:
-    """'NVIDIA H200'; of a model 'model of T4, predicted'."""
+def desk_words(desk: Desk) -> str:
+    """'NVIDIA H200'; for a model 'model of T4, predicted'."""
     return f"{desk.label}, predicted" if desk.run and desk.run.is_model else desk.label
 
 
@@ -76,10 +78,10 @@ def section(lesson: Lesson, desks: list[Desk], named: dict[str, str]) -> Part:
     """One lesson as report.js takes it."""
     calculator = desks[0].calculator
     ask = [dict(kind="text", text=f"Predict first. {words}") for words in questions(desks, lesson)]
-    found = [dict(kind="text", text=f"{who(desk)}. {explanation(desk, lesson)}") for desk in desks]
+    found = [dict(kind="text", text=f"{desk_words(desk)}. {explanation(desk, lesson)}") for desk in desks]
     footprints = [table(lesson, calculator, named)] if lesson.footprints else []
     before = [dict(kind="text", text=lesson.claim, className="claim"), *ask]
-    there = any(
+    has_chart = any(
         desk.run is not None and (desk.run.cases["experiment"] == lesson.chart.experiment).any()
         for desk in desks
     )
@@ -91,7 +93,7 @@ def section(lesson: Lesson, desks: list[Desk], named: dict[str, str]) -> Part:
     return dict(
         id=lesson.id, title=lesson.title, lead=lesson.source, first=lesson.claim,
         before=[*before, dict(kind="fold", title="The answer, and why", parts=[*found, *footprints])],
-        experiment=lesson.chart.experiment if there else None, x=lesson.chart.x, y=lesson.chart.y,
+        experiment=lesson.chart.experiment if has_chart else None, x=lesson.chart.x, y=lesson.chart.y,
         show=lesson.chart.show, after=after,
     )  # fmt: skip
 
@@ -99,7 +101,7 @@ def section(lesson: Lesson, desks: list[Desk], named: dict[str, str]) -> Part:
 def page(desks: list[Desk]) -> str:
     """The page of runs. Raises Refused."""
     runs = [desk.run for desk in desks if desk.run]
-    data = checked(runs, {lesson.chart.experiment for lesson in LESSONS})
+    data = checked_document(runs, {lesson.chart.experiment for lesson in LESSONS})
     named = {BOOK: "A100"} | {desk.device: desk.label for desk in desks if desk.device != "cc8.0"}
     data["sections"] = [section(lesson, desks, named) for lesson in LESSONS]
     return render(data, TITLE)

@@ -78,16 +78,16 @@ print(subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=
 """
 
 
-def asked(desk: Desk, lesson: Lesson, language: Language) -> str:
+def question_text(desk: Desk, lesson: Lesson, language: Language) -> str:
     """The question for this GPU, or why there is none."""
     try:
         return question(desk, lesson)
-    except Skipped as why:
-        return language.say("not_here", why=why)
+    except Skipped as reason:
+        return language.say("not_here", why=reason)
 
 
 def option(language: Language) -> str:
-    """What `occbench teach` takes for this language."""
+    """The option of `occbench teach` for this language."""
     return "" if language is ENGLISH else f" --language {language.name}"
 
 
@@ -98,7 +98,7 @@ def sheet(desk: Desk, language: Language = ENGLISH) -> str:
         for place, lesson in enumerate(language.lessons, 1):
             yield (
                 f"<section><h2>{place}. {html(lesson.title)}</h2><p class='source'>{html(lesson.source)}. "
-                f"{html(lesson.claim)}</p><p>{html(asked(desk, lesson, language))}</p>"
+                f"{html(lesson.claim)}</p><p>{html(question_text(desk, lesson, language))}</p>"
                 f"<p>{html(language.words['prediction'])}<span class='answer'>&nbsp;</span> "
                 f"{html(language.units[lesson.unit])} &emsp; {html(language.words['measured'])}"
                 "<span class='answer'>&nbsp;</span></p></section>"
@@ -116,7 +116,7 @@ def sheet(desk: Desk, language: Language = ENGLISH) -> str:
 
 
 def model_of(desk: Desk) -> str:
-    """The model that answers where a notebook finds no GPU: the desk's device, or a T4, as clouds lend it."""
+    """The model that a notebook uses without a GPU: the desk's device, or a T4, which clouds lend."""
     words = ["list", "--preset", "quick", "--experiment", "waves", "--device", f"model:{desk.device}"]
     try:
         listed = run_program([desk.calculator.program, *words], limit_s=60)
@@ -148,7 +148,7 @@ def notebook(desk: Desk, language: Language = ENGLISH) -> str:
     in_language = f" + {option(language).split()}" * (language is not ENGLISH)
     add("code", helpers.replace("OPTION", in_language))
     for place, lesson in enumerate(language.lessons, 1):
-        words = f"{lesson.claim}\n\n**{asked(desk, lesson, language)}**"
+        words = f"{lesson.claim}\n\n**{question_text(desk, lesson, language)}**"
         add("markdown", f"## {place}. {lesson.title} ({lesson.source})\n\n{words}\n")
         blank = language.say("blank", unit=language.units[lesson.unit])
         add("code", f'check("{lesson.id}", "")  # {blank}\n')
@@ -192,7 +192,7 @@ def pdf(desk: Desk, language: Language = ENGLISH) -> bytes:
 
 
 def write_sheet(path: Path, desk: Desk, language: Language = ENGLISH) -> None:
-    """Writes it as its suffix says, and says where. Raises Refused."""
+    """Writes the sheet in the format of its suffix, and prints its path. Raises Refused."""
     kinds = {".html": sheet, ".ipynb": notebook, ".pdf": pdf}
     if path.suffix not in kinds:
         raise Refused(2, f"--sheet {path}: a sheet is FILE.html, FILE.pdf or FILE.ipynb")
