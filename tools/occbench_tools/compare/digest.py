@@ -39,8 +39,8 @@ LEGEND = {
 JUDGED = (FASTER, SLOWER, AMBIGUOUS)
 STYLES = {"unsure": "yellow"} | {
     name: colour
-    for screen_of_pair in (*WORDS.values(), MIXED)
-    for name, colour in zip(screen_of_pair, ("green", "red"), strict=True)
+    for pair in (*WORDS.values(), MIXED)
+    for name, colour in zip(pair, ("green", "red"), strict=True)
 }
 CHANCE = {SAME_DEVICE: "on one card", SAME_KIND: "between two cards", DIFFERENT: "between two devices"}
 

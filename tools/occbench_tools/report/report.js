@@ -18,9 +18,11 @@ function el(tag, { attr = {}, ...properties } = {}, ...children) {
   return made;
 }
 
-/** Words in which `so` is code. */
+const UNIT = /(?<=\d) (?=(?:%|x|B|KiB|KB|GB\/s|TFLOP\/s|us|ms|s|GHz|W)(?!\w))/g; // after its number
+
+/** Words in which `so` is code; a number and its unit stay on one line. */
 function prose(words) {
-  return words.replace(/->/g, "\u2192").split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
+  return words.replace(/->/g, "\u2192").replace(UNIT, "\u00a0").split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
 }
 
 /** head: words; body: rows of cells: words, elements, lists of these, or {text, bold}. */
