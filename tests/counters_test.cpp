@@ -192,7 +192,7 @@ TEST_F(CountersOfADevice, TheyAreOpenedOnceAndLetGoAtRest) {
 
 TEST_F(CountersOfADevice, NothingAskedForOpensNothing) {
   Counters c = counters({});
-  EXPECT_FALSE(c.wanted());
+  EXPECT_FALSE(c.is_enabled());
   c.release();
   EXPECT_EQ(device_.opened, 0);
   EXPECT_EQ(Counts{}.status, "off");

@@ -159,7 +159,7 @@ TEST_F(RunFolder, SamplesArePackedAtTheEndAndUnpackedToGoOn) {
   expect_file_error([&] { create(); }, "already holds a run");
   {
     auto recorder = Recorder::resume(folder_);
-    EXPECT_EQ(recorder.finished().size(), 16u);
+    EXPECT_EQ(recorder.finished_cases().size(), 16u);
     EXPECT_EQ(text_of(samples()), before);
     EXPECT_FALSE(fs::exists(packed));
     recorder.pack();
@@ -209,7 +209,7 @@ TEST_F(RunFolder, ResumesWithWhatIsFinished) {
   const CaseResult second = valid_result(256);
   write({first});
   auto recorder = Recorder::resume(folder_);
-  EXPECT_EQ(recorder.finished(), std::set{first.planned.id});
+  EXPECT_EQ(recorder.finished_cases(), std::set{first.planned.id});
   put(recorder, second);
   EXPECT_EQ(rows_of(cases()),
             (std::vector<csv::Row>{case_columns(), case_fields(first), case_fields(second)}));
@@ -224,8 +224,8 @@ TEST_F(RunFolder, ResumeTakesNoisyCasesAgain) {
   noisy.discarded = 28;
   write({valid_result(), noisy});
   const auto recorder = Recorder::resume(folder_);
-  EXPECT_EQ(recorder.finished(), std::set{valid_result().planned.id});
-  EXPECT_TRUE(recorder.unfinished().empty()) << "its samples stand for nothing";
+  EXPECT_EQ(recorder.finished_cases(), std::set{valid_result().planned.id});
+  EXPECT_TRUE(recorder.unfinished_samples().empty()) << "its samples stand for nothing";
   EXPECT_EQ(rows_of(folder_ / "cases.csv").size(), 2U);
 }
 
@@ -261,13 +261,13 @@ TEST_F(RunFolder, ResumeDropsARowThatWasCutOffAnywhere) {
     std::ofstream(cases(), std::ios::binary) << whole_cases.substr(0, size);
     std::ofstream(samples(), std::ios::binary) << whole_samples.substr(0, whole_samples.size() - size % 40);
     const auto recorder = Recorder::resume(folder_);
-    EXPECT_EQ(recorder.finished(), std::set{first.planned.id}) << size;
+    EXPECT_EQ(recorder.finished_cases(), std::set{first.planned.id}) << size;
     EXPECT_EQ(rows_of(cases()), (std::vector<csv::Row>{case_columns(), case_fields(first)})) << size;
     const std::size_t left = size % 40 == 0 ? 3 : 2;  // of the second's, whole
     EXPECT_EQ(rows_of(samples()).size(), 4 + left);
-    ASSERT_EQ(recorder.unfinished().size(), left) << "what was measured is not measured again";
+    ASSERT_EQ(recorder.unfinished_samples().size(), left) << "what was measured is not measured again";
     const SampleRow was = samples_of(second)[1];
-    EXPECT_EQ(sample_fields(recorder.unfinished()[1]), sample_fields(was));
+    EXPECT_EQ(sample_fields(recorder.unfinished_samples()[1]), sample_fields(was));
   }
 }
 

@@ -91,7 +91,8 @@ void check_arguments(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (!is_utf8(arguments[i])) refuse(i, " is not UTF-8");
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (steers(arguments[i])) refuse(i, ", '" + arguments[i] + "', contains a control character");
+    if (has_control_characters(arguments[i]))
+      refuse(i, ", '" + arguments[i] + "', contains a control character");
 }
 
 /// Makes a write past a quota on file sizes (`ulimit -f`) fail instead of ending the process. By a handler,

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 using occbench::binary::CompiledKernel;
 
 template <typename T>
-Json known(const std::optional<T>& value) {
+Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
@@ -28,27 +28,27 @@ Json json_of(const CompiledKernel& kernel) {
           {"mangled", use.name},
           {"file", kernel.file},
           {"architecture", kernel.architecture},
-          {"registers", known(use.registers_per_thread)},
+          {"registers", or_null(use.registers_per_thread)},
           {"static_smem", kernel.is_linked ? Json(use.static_smem_bytes) : Json()},
-          {"dynamic_smem", known(use.dynamic_smem_bytes)},
-          {"stack", known(use.stack_bytes)},
-          {"spill_bytes", known(use.spill_bytes)},
-          {"has_local_array", known(kernel.has_local_array)},
-          {"barriers", known(use.barriers)},
+          {"dynamic_smem", or_null(use.dynamic_smem_bytes)},
+          {"stack", or_null(use.stack_bytes)},
+          {"spill_bytes", or_null(use.spill_bytes)},
+          {"has_local_array", or_null(kernel.has_local_array)},
+          {"barriers", or_null(use.barriers)},
           {"virtual_resources", kernel.virtual_resources},
-          {"tensor_columns", known(kernel.tensor_columns)},
+          {"tensor_columns", or_null(kernel.tensor_columns)},
           {"is_linked", kernel.is_linked},
           {"least_requested_registers", kernel.least_requested_registers},
           {"most_requested_registers", kernel.most_requested_registers},
           {"barrier_id_at_run_time", kernel.barrier_id_at_run_time},
-          {"block_size", known(use.block_size)},
-          {"launch_bound", known(kernel.launch_bound)},
-          {"cluster_size", known(use.cluster_size)},
+          {"block_size", or_null(use.block_size)},
+          {"launch_bound", or_null(kernel.launch_bound)},
+          {"cluster_size", or_null(use.cluster_size)},
           {"code_bytes", kernel.code_bytes},
           {"constant_bytes", banks}};
 }
 
-Json inspected(const char* path) {
+Json inspection_of(const char* path) {
   try {
     const occbench::binary::Contents contents = occbench::binary::read_binaries(path);
     Json kernels = Json::array();
@@ -66,7 +66,7 @@ Json inspected(const char* path) {
 
 char* occbench_inspect(const char* path) try {
   // A name in a file may hold any bytes.
-  const std::string text = inspected(path).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = inspection_of(path).dump(-1, ' ', false, Json::error_handler_t::replace);
   return strdup(text.c_str());
 } catch (const std::exception&) {
   return nullptr;

@@ -16,33 +16,33 @@ namespace {
 
 using namespace occbench::theory;
 
-int checked(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
+int to_int(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value < least || value > most)
     throw std::invalid_argument(std::string(name) + " " + std::to_string(value) + " is not within " +
                                 std::to_string(least) + " and " + std::to_string(most));
   return static_cast<int>(value);
 }
 
-std::size_t not_negative(const char* name, std::int64_t value) {
+std::size_t to_size(const char* name, std::int64_t value) {
   if (value < 0)
     throw std::invalid_argument(std::string(name) + " " + std::to_string(value) + " is negative");
   return static_cast<std::size_t>(value);
 }
 
 Query query_of(const occbench_launch& l) {
-  return {.footprint = {.block_size = checked("block_size", l.block_size, 0, INT_MAX),
-                        .registers_per_thread = checked("registers", l.registers_per_thread, 0, INT_MAX),
-                        .static_smem_bytes = not_negative("static_smem", l.static_smem_bytes),
-                        .dynamic_smem_bytes = not_negative("dynamic_smem", l.dynamic_smem_bytes),
-                        .barriers = checked("barriers", l.barriers, 0, INT_MAX),
-                        .carveout_percent = checked("carveout", l.carveout_percent, -1, 100),
-                        .max_block_size = checked("max_block_size", l.max_block_size, 1, INT_MAX),
-                        .virtual_resources = checked("virtual_resources", l.virtual_resources, 0, INT_MAX)},
-          .cluster_size = checked("cluster_size", l.cluster_size, 1, 16),
-          .grid_blocks = static_cast<std::int64_t>(not_negative("grid_size", l.grid_size))};
+  return {.footprint = {.block_size = to_int("block_size", l.block_size, 0, INT_MAX),
+                        .registers_per_thread = to_int("registers", l.registers_per_thread, 0, INT_MAX),
+                        .static_smem_bytes = to_size("static_smem", l.static_smem_bytes),
+                        .dynamic_smem_bytes = to_size("dynamic_smem", l.dynamic_smem_bytes),
+                        .barriers = to_int("barriers", l.barriers, 0, INT_MAX),
+                        .carveout_percent = to_int("carveout", l.carveout_percent, -1, 100),
+                        .max_block_size = to_int("max_block_size", l.max_block_size, 1, INT_MAX),
+                        .virtual_resources = to_int("virtual_resources", l.virtual_resources, 0, INT_MAX)},
+          .cluster_size = to_int("cluster_size", l.cluster_size, 1, 16),
+          .grid_blocks = static_cast<std::int64_t>(to_size("grid_size", l.grid_size))};
 }
 
-void put(const std::string& text, char* message, std::size_t size) {
+void copy_message(const std::string& text, char* message, std::size_t size) {
   if (message == nullptr || size == 0) return;
   const std::size_t length = std::min(text.size(), size - 1);
   std::memcpy(message, text.data(), length);
@@ -51,12 +51,12 @@ void put(const std::string& text, char* message, std::size_t size) {
 
 /// Runs `work`; no exception leaves the library.
 template <typename Work>
-int guarded(char* message, std::size_t size, Work work) {
+int call_guarded(char* message, std::size_t size, Work work) {
   try {
     work();
     return 0;
   } catch (const std::exception& error) {
-    put(error.what(), message, size);
+    copy_message(error.what(), message, size);
     return 1;
   }
 }
@@ -67,7 +67,7 @@ int occbench_abi(void) { return OCCBENCH_ABI; }
 
 int occbench_occupancy(const char* device, size_t count, const occbench_launch* launches,
                        occbench_residency* answers, char* message, size_t size) {
-  return guarded(message, size, [&] {
+  return call_guarded(message, size, [&] {
     const SmLimits sm = find_device(device).sm;
     for (std::size_t i = 0; i < count; ++i) {
       const Answer a = answer(sm, query_of(launches[i]));
@@ -85,8 +85,9 @@ int occbench_occupancy(const char* device, size_t count, const occbench_launch* 
 }
 
 int occbench_status(const char* device, const occbench_launch* launch, char* message, size_t size) {
-  return guarded(message, size,
-                 [&] { put(answer(find_device(device).sm, query_of(*launch)).status, message, size); });
+  return call_guarded(message, size, [&] {
+    copy_message(answer(find_device(device).sm, query_of(*launch)).status, message, size);
+  });
 }
 
 const char* occbench_devices(void) {

@@ -136,7 +136,7 @@ std::optional<unsigned> Monitor::busy_percent() const {
   return rates.gpu;
 }
 
-std::vector<std::string> Monitor::slowed() const {
+std::vector<std::string> Monitor::slowdown_reasons() const {
   unsigned long long bits = 0;
   if (device_ == nullptr || !nvml().call("nvmlDeviceGetCurrentClocksThrottleReasons", device_, &bits))
     return {};

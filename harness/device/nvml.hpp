@@ -54,7 +54,7 @@ class Monitor {
   /// The part of the last second or so in which any kernel ran, percent.
   [[nodiscard]] std::optional<unsigned> busy_percent() const;
   /// Why the clock is lower than requested, now: "power_cap", "sw_thermal". Empty: it is not.
-  [[nodiscard]] std::vector<std::string> slowed() const;
+  [[nodiscard]] std::vector<std::string> slowdown_reasons() const;
   /// Memory errors that ECC could not correct, since the driver was loaded.
   [[nodiscard]] std::optional<unsigned long long> uncorrected_errors() const;
   /// The number of an Xid error since the last call; nullopt: there was none.

@@ -6,7 +6,7 @@
 
 #include "harness/io/check.hpp"
 #include "harness/io/files.hpp"
-#include "harness/io/joined.hpp"
+#include "harness/io/join.hpp"
 #include "harness/io/json.hpp"
 #include "harness/theory/hardware.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"
@@ -145,7 +145,7 @@ ParameterFile parse_parameters(std::string_view text, const std::string& name) {
     if (std::ranges::find(theory::parameter_fields(), item.key(), &theory::ParameterField::name) ==
         theory::parameter_fields().end())
       fail(name, "the model knows no parameter '" + excerpt(item.key()) + "'");
-  if (!missing.empty()) fail(name, "lacks " + joined(missing) + "; `occbench calibrate` writes a whole file");
+  if (!missing.empty()) fail(name, "lacks " + join(missing) + "; `occbench calibrate` writes a whole file");
   file.content = std::move(json);
   return file;
 }

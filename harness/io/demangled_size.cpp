@@ -24,9 +24,9 @@ class NameSize : private MangledText {
   std::uint64_t measure() {
     skip(2);  // _Z
     const std::uint64_t size = encoding();
-    const std::size_t suffix = peek() == '.' ? left() : 0;  // ".constprop.0"
+    const std::size_t suffix = peek() == '.' ? remaining() : 0;  // ".constprop.0"
     skip(suffix);
-    if (left() > 0) give_up();
+    if (remaining() > 0) give_up();
     return size + word * suffix;
   }
   using MangledText::is_known;
@@ -53,16 +53,16 @@ class NameSize : private MangledText {
     MangledText::give_up();
     return 0;
   }
-  static std::uint64_t capped(std::uint64_t size) { return std::min(size, max_size); }
+  static std::uint64_t cap(std::uint64_t size) { return std::min(size, max_size); }
   std::uint64_t store_part(std::uint64_t size) {
-    parts_.push_back(capped(size));
+    parts_.push_back(cap(size));
     return parts_.back();
   }
 
   /// Parts up to and including the E.
   std::uint64_t until_end(auto part) {
     std::uint64_t size = 0;
-    while (is_known() && !take("E")) size = capped(size + (this->*part)() + 2);
+    while (is_known() && !take("E")) size = cap(size + (this->*part)() + 2);
     return size;
   }
 
@@ -73,7 +73,7 @@ class NameSize : private MangledText {
     const std::vector<std::uint64_t> outer = arguments_;
     std::uint64_t size = name();
     is_frozen_ = true;
-    while (is_known() && left() > 0 && peek() != 'E' && peek() != '.') size = capped(size + type() + 2);
+    while (is_known() && remaining() > 0 && peek() != 'E' && peek() != '.') size = cap(size + type() + 2);
     is_frozen_ = was_frozen;
     arguments_ = outer;
     return size;
@@ -114,7 +114,7 @@ class NameSize : private MangledText {
       size += 2;
       if (first != 'S' && peek() != 'E') size = store_part(size);
     }
-    return capped(size);
+    return cap(size);
   }
 
   std::uint64_t local_name() {
@@ -130,7 +130,7 @@ class NameSize : private MangledText {
     }
     size += name();
     discriminator();
-    return capped(size);
+    return cap(size);
   }
 
   void discriminator() {
@@ -142,7 +142,7 @@ class NameSize : private MangledText {
 
   std::uint64_t source_name() {
     const std::size_t size = number();
-    if (size == 0 || size > left()) return give_up();
+    if (size == 0 || size > remaining()) return give_up();
     skip(size);
     return size;
   }
@@ -220,7 +220,7 @@ class NameSize : private MangledText {
       }
       argument_ = std::max(argument_, argument);
       own.push_back(argument);
-      size = capped(size + argument + 2);
+      size = cap(size + argument + 2);
     }
     longest_pack_ = std::max<std::uint64_t>(longest_pack_, own.size());
     if (!is_frozen_) arguments_ = std::move(own);  // the last list belongs to the name itself
@@ -293,7 +293,7 @@ class NameSize : private MangledText {
     std::uint64_t size = word;
     while (is_known() && !take("E")) {
       if ((peek() == 'R' || peek() == 'O') && peek(1) == 'E') skip();
-      if (peek() != 'E') size = capped(size + type() + 2);
+      if (peek() != 'E') size = cap(size + type() + 2);
     }
     return size;
   }
@@ -306,7 +306,7 @@ class NameSize : private MangledText {
     else if (peek() != '_')
       size += expression();
     expect("_");
-    return capped(size + type() + length());
+    return cap(size + type() + length());
   }
 
   std::uint64_t type_of_two_letters() {
@@ -315,7 +315,7 @@ class NameSize : private MangledText {
       expect("E");
       return store_part(size);
     }
-    if (take("Dp")) return store_part(expanded(type()));
+    if (take("Dp")) return store_part(expand_pack(type()));
     if (take("Dv")) {
       if (is_digit(peek()))
         skip_digits();
@@ -337,8 +337,8 @@ class NameSize : private MangledText {
   }
 
   /// A pattern, repeated for each element of a pack.
-  [[nodiscard]] std::uint64_t expanded(std::uint64_t pattern) const {
-    return capped((capped(pattern) + 2) * std::min<std::uint64_t>(longest_pack_ + 1, 1 << 20));
+  [[nodiscard]] std::uint64_t expand_pack(std::uint64_t pattern) const {
+    return cap((cap(pattern) + 2) * std::min<std::uint64_t>(longest_pack_ + 1, 1 << 20));
   }
 
   std::uint64_t literal() {
@@ -350,7 +350,7 @@ class NameSize : private MangledText {
     }
     std::uint64_t size = type() + 4;
     for (; is_known() && peek() != 'E'; ++size) {
-      if (left() == 0) return give_up();
+      if (remaining() == 0) return give_up();
       skip();
     }
     expect("E");
@@ -376,9 +376,9 @@ class NameSize : private MangledText {
     if (take("on")) return name_with_args();
     if (take("sr")) {
       size += type();
-      return capped(size + name_with_args());
+      return cap(size + name_with_args());
     }
-    if (take("sp")) return expanded(expression());
+    if (take("sp")) return expand_pack(expression());
     if (take("fp")) {
       skip_digits();
       expect("_");
@@ -389,18 +389,18 @@ class NameSize : private MangledText {
     if (take("tl") || take("cv") || is("dc sc cc rc")) {
       const bool is_list = behind(2) == "tl";
       size += type();
-      if (is_list || take("_")) return capped(size + until_end(&NameSize::expression));
-      return capped(size + expression());
+      if (is_list || take("_")) return cap(size + until_end(&NameSize::expression));
+      return cap(size + expression());
     }
-    if (take("cl")) return capped(size + until_end(&NameSize::expression));
+    if (take("cl")) return cap(size + until_end(&NameSize::expression));
     if (is("dt pt")) {
       size += expression();
-      return capped(size + name_with_args());
+      return cap(size + name_with_args());
     }
-    if (is("ad de ng nt co sz nx sZ te")) return capped(size + expression());
+    if (is("ad de ng nt co sz nx sZ te")) return cap(size + expression());
     if (is("pp mm")) {
       take("_");
-      return capped(size + expression());
+      return cap(size + expression());
     }
     int operands = 2;
     if (is("fl fr")) {
@@ -412,7 +412,7 @@ class NameSize : private MangledText {
                    "oo cm pm ix")) {
       return give_up();
     }
-    while (operands-- > 0) size = capped(size + expression());
+    while (operands-- > 0) size = cap(size + expression());
     return size;
   }
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int gzip_window = 15 + 16;  // 32 KiB, and a gzip header (zlib.h, deflateInit2)
 
-fs::path packed(const fs::path& path) { return path.string() + ".gz"; }
+fs::path gzip_path(const fs::path& path) { return path.string() + ".gz"; }
 
 Bytef* bytes_of(std::string& text, std::size_t from) { return reinterpret_cast<Bytef*>(text.data()) + from; }
 
@@ -59,13 +59,13 @@ void pack_file(const fs::path& path) {
   }
   deflateEnd(&stream);
   out.resize(used);
-  replace_file(packed(path), out);
+  replace_file(gzip_path(path), out);
   if (unlink(path.c_str()) != 0)
-    fail(path, "is packed in " + packed(path).filename().string() + ", but stays");
+    fail(path, "is packed in " + gzip_path(path).filename().string() + ", but stays");
 }
 
 void unpack_file(const fs::path& path, std::size_t limit) {
-  const fs::path from = packed(path);
+  const fs::path from = gzip_path(path);
   check_readable(from, limit);
   const Descriptor file(open(from.c_str(), O_RDONLY | O_CLOEXEC));
   UnpackedFile in(file, from.string());

@@ -21,14 +21,14 @@ class MangledText {
   void give_up() { is_known_ = false; }
 
   [[nodiscard]] std::size_t length() const { return text_.size(); }
-  [[nodiscard]] std::size_t left() const { return text_.size() - at_; }
+  [[nodiscard]] std::size_t remaining() const { return text_.size() - at_; }
   [[nodiscard]] char peek(std::size_t ahead = 0) const {
-    return is_known_ && ahead < left() ? text_[at_ + ahead] : '\0';
+    return is_known_ && ahead < remaining() ? text_[at_ + ahead] : '\0';
   }
   /// The characters that were read last.
   [[nodiscard]] std::string_view behind(std::size_t count) const { return text_.substr(at_ - count, count); }
 
-  void skip(std::size_t count = 1) { at_ += std::min(count, left()); }
+  void skip(std::size_t count = 1) { at_ += std::min(count, remaining()); }
   void skip_digits() {
     while (is_digit(peek())) skip();
   }

@@ -37,7 +37,7 @@ Character first_of(std::string_view text) {
   return {.code = code, .bytes = bytes};
 }
 
-std::string spelled(std::uint32_t code) {
+std::string escape_of(std::uint32_t code) {
   char text[16];
   std::snprintf(text, sizeof text, code < 0x100 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", code);
   return text;
@@ -63,21 +63,21 @@ bool is_text(std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
-  std::string shown;
-  shown.reserve(text.size());
+  std::string escaped;
+  escaped.reserve(text.size());
   for_each_character(text, [&](const Character& c, std::string_view as_it_is) {
     const auto* const range = std::ranges::lower_bound(unprintable, c.code, {}, &UnprintableRange::last);
     if (!c.is_valid)
-      shown += spelled(c.code);
+      escaped += escape_of(c.code);
     else if (range == std::end(unprintable) || c.code < range->first)
-      shown += as_it_is;
+      escaped += as_it_is;
     else
-      shown += range->is_space ? " " : spelled(c.code);
+      escaped += range->is_space ? " " : escape_of(c.code);
   });
-  return shown;
+  return escaped;
 }
 
-bool steers(std::string_view text) {
+bool has_control_characters(std::string_view text) {
   bool found = false;
   for_each_character(text, [&](const Character& c, std::string_view) {
     const std::uint32_t code = c.code;

@@ -15,6 +15,6 @@ namespace occbench {
 [[nodiscard]] bool is_text(std::string_view text);
 
 /// Whether it has terminal control or bidirectional characters.
-[[nodiscard]] bool steers(std::string_view text);
+[[nodiscard]] bool has_control_characters(std::string_view text);
 
 }  // namespace occbench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs compared with their references on host threads, while the device runs other cases.
+// Compares outputs with their references on host threads, while the device runs other cases.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@ namespace occbench {
 
 class Checks {
  public:
-  /// As Problem::mismatch: nullopt, or one line on what differs.
+  /// Like Problem::mismatch: nullopt, or one line on what differs.
   using Check = std::function<std::optional<std::string>()>;
 
   explicit Checks(Arena& arena);
@@ -32,14 +32,14 @@ class Checks {
   [[nodiscard]] static bool can_copy(std::size_t bytes, bool is_spot_check) {
     return bytes <= (is_spot_check ? usual_bytes : most_bytes);
   }
-  /// Copies the output of the last launch, which `check` reads on another thread. What it throws, the future
-  /// throws. Waits while one copy more is in use than there are workers, or four large ones.
+  /// Copies the output of the last launch, which `check` reads on another thread. The future rethrows its
+  /// exceptions. Waits while more copies are in use than there are workers, or four large ones.
   std::future<std::optional<std::string>> begin(Check check);
 
  private:
   static constexpr std::size_t usual_bytes = std::size_t{16} << 20, most_bytes = std::size_t{72} << 20;
-  static constexpr std::size_t large = 4;  ///< copies of more than usual_bytes: they are pinned memory
-  static constexpr std::size_t large_threads = 4;  ///< per large one, which takes most of a second
+  static constexpr std::size_t large = 4;          ///< copies of more than usual_bytes, in pinned memory
+  static constexpr std::size_t large_threads = 4;  ///< per large copy, whose check takes most of a second
   using Free = std::vector<Arena::Kept*>;
   struct Task {
     std::packaged_task<std::optional<std::string>()> run;

@@ -14,7 +14,7 @@ namespace occbench {
 
 namespace {
 
-/// A metric by Nsight Compute's name, and where its value goes. Percentages become fractions.
+/// A metric by Nsight Compute's name, and the field of its value. Percentages become fractions.
 struct Metric {
   bool CounterGroups::*group;
   const char* name;
@@ -36,7 +36,7 @@ constexpr std::array<Metric, 8> metrics{{
     {&CounterGroups::memory, "l1tex__t_bytes.sum", 1, &Counts::l1_bytes},
 }};
 
-/// Every reason so far but `selected`, which is no stall; a chip has most of them.
+/// All stall reasons except `selected`, which is no stall; a chip has most of them.
 constexpr std::string_view stall_begin = "smsp__average_warps_issue_stalled_";
 constexpr std::string_view stall_end = "_per_issue_active.ratio";
 constexpr const char* stall_reasons[] = {
@@ -50,7 +50,7 @@ std::string stall_metric(std::string_view reason) {
   return std::string(stall_begin).append(reason).append(stall_end);
 }
 
-/// What a failure means and how to fix it. CUPTI's own message follows in brackets.
+/// Says what a failure means and how to fix it; CUPTI's message follows in brackets.
 struct Explanation {
   int result;
   const char* text;
@@ -183,7 +183,7 @@ Counts Counters::count(const std::function<void()>& prepare, const std::function
     }
     release();
     return {.status = "CUPTI wanted more than " + std::to_string(most_passes) + " passes"};
-  } catch (const cupti::Error& error) {  // perhaps only this case's: the next starts anew
+  } catch (const cupti::Error& error) {  // it may concern only this case: the next case tries again
     release();
     return {.status = why_not(error)};
   } catch (...) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hardware counters of one launch, read within this process in launches of their own. Where there are none,
-// a line says why, and the run continues without.
+// Hardware counters of one launch, read by this process in extra launches. Without counters, a line says why
+// and the run continues.
 #pragma once
 
 #include <functional>
@@ -40,21 +40,20 @@ struct Counts {
   std::string stalls;              ///< the three longest, "long_scoreboard 4.1; wait 1.9; barrier 0.3"
 };
 
-/// Counts launches through a profiler, which is opened when first needed and holds the device's counters only
-/// from count() to release().
+/// Opens a profiler when first needed, and holds the device's counters only from count() to release().
 class Counters {
  public:
   using Open = std::function<std::unique_ptr<cupti::Profiler>()>;
   explicit Counters(const CounterGroups& groups, Open open = cupti::open);
   ~Counters();
 
-  [[nodiscard]] bool wanted() const { return groups_.any(); }
+  [[nodiscard]] bool is_enabled() const { return groups_.any(); }
 
-  /// Calls `prepare` before and `launch` within each pass; both must synchronise. A profiler that fails gives
-  /// a status; what these two throw is passed on.
+  /// Calls `prepare` before and `launch` within each pass; both must synchronise. Reports profiler errors in
+  /// the status, and passes on exceptions of `prepare` and `launch`.
   Counts count(const std::function<void()>& prepare, const std::function<void()>& launch);
 
-  /// Releases the device's counters: they slow launches that are timed.
+  /// Releases the device's counters, which would slow timed launches.
   void release() noexcept;
 
  private:

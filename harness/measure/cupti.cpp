@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/measure/cupti.hpp"
 
-// CUDA 12.6 brought the range profiler's headers, and some toolkits omit them: only this file depends on it.
+// The range profiler's headers exist since CUDA 12.6, and some toolkits omit them: only this file needs them.
 #if !__has_include(<cupti_range_profiler.h>)
 
 namespace occbench::cupti {
@@ -32,8 +32,7 @@ static_assert(static_cast<int>(insufficient_privileges) == CUPTI_ERROR_INSUFFICI
               static_cast<int>(multiple_subscribers_not_supported) ==
                   CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 
-/// The library whose interface the headers describe: by name (LD_LIBRARY_PATH, the system's), then where
-/// toolkits put it.
+/// Opens the library of the headers' version: by name (LD_LIBRARY_PATH, system), then in toolkit folders.
 class Library {
  public:
   Library() {
@@ -72,7 +71,7 @@ class Library {
   void* handle_ = nullptr;  // never closed: CUPTI leaves hooks in the driver
 };
 
-/// The driver's own library is there as soon as anything ran on a device.
+/// The driver's own library is loaded as soon as anything ran on a device.
 template <class... Arguments>
 bool driver(const char* name, Arguments... arguments) {
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -104,7 +103,7 @@ class Cupti : public Profiler {
   [[nodiscard]] std::string chip() const override { return chip_; }
 
   bool knows(const std::string& metric) override {
-    CUpti_Profiler_Host_Object* trial = new_host();  // a metric that is added stays
+    CUpti_Profiler_Host_Object* trial = new_host();  // a metric cannot be removed again
     bool known = true;
     try {
       add_metrics(trial, {metric.c_str()});
@@ -187,7 +186,7 @@ class Cupti : public Profiler {
                                                .pRangeProfilerObject = std::exchange(ranges_, nullptr)};
     try {
       library_.call("cuptiRangeProfilerDisable", disable);
-    } catch (const Error&) {  // nothing to be done about it
+    } catch (const Error&) {  // cannot be handled here
     }
   }
 

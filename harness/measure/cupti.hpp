@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI's range profiler, loaded at run time: hardware counters of the launches between two calls of this
-// process. A machine without it lacks the counters only.
+// CUPTI's range profiler, loaded at run time: hardware counters of the launches between two calls. Without
+// CUPTI a run has no counters.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace occbench::cupti {
 
-/// Results with a message of their own: CUptiResult's numbers, and below 0 what fails before any call.
+/// Results that have their own message: numbers of CUptiResult, and failures before any call below 0.
 enum Result : int {
   no_headers = -1,       ///< this program was built without CUPTI's headers
   library_missing = -2,  ///< libcupti was not found
@@ -33,7 +33,7 @@ enum Result : int {
   invalid_chip_name = 46,
 };
 
-/// A call that did not succeed; what() names it and its result.
+/// A failed call; what() names it and its result.
 class Error : public std::runtime_error {
  public:
   Error(int result, const std::string& what) : std::runtime_error(what), result_(result) {}
@@ -43,8 +43,8 @@ class Error : public std::runtime_error {
   int result_;
 };
 
-/// The counters of one context. Every launch to be counted is repeated by the caller, once per pass. All
-/// throw Error but what is noexcept.
+/// The counters of one context. The caller repeats each launch, once per pass. All functions throw Error
+/// unless they are noexcept.
 class Profiler {
  public:
   Profiler() = default;
@@ -58,10 +58,10 @@ class Profiler {
   virtual bool knows(const std::string& metric) = 0;
   /// Acquires the device's counters. They slow launches down until disable().
   virtual void enable(const std::vector<std::string>& metrics) = 0;
-  /// Launches that run between these two are counted; end_pass() is true after the last pass.
+  /// Launches between these two calls are counted; end_pass() is true after the last pass.
   virtual void begin_pass() = 0;
   virtual bool end_pass() = 0;
-  /// Of the passes since enable() or the last call, in the order of the metrics; NaN where one has none.
+  /// Values since enable() or the last call, in the order of the metrics; NaN where a metric has none.
   virtual std::vector<double> values() = 0;
   virtual void disable() noexcept = 0;
 };

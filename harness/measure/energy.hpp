@@ -13,8 +13,7 @@ struct Energy {
   double per_launch_j = 0;  ///< that over the launches of a second
 };
 
-/// From right after one update of the counter to right after another: the difference is what was drawn
-/// between.
+/// Measures the energy drawn between two updates of the counter.
 class EnergySteps {
  public:
   /// The window begins after `warm_up_s` and lasts at least `window_s`. A board takes most of a second to
@@ -22,7 +21,7 @@ class EnergySteps {
   EnergySteps(double warm_up_s, double window_s, double limit_w)
       : warm_up_s_(warm_up_s), window_s_(window_s), most_w_((1 + sensor_error) * limit_w) {}
 
-  /// The counter (J) read at `now_s`, when so many launches had ended. The energy, at the end of the window.
+  /// Takes the counter (J) at `now_s`, after so many launches. Returns the energy at the end of the window.
   std::optional<Energy> take(double energy_j, double now_s, std::uint64_t ended) {
     const bool stepped = last_j_ && energy_j != *last_j_;
     last_j_ = energy_j;

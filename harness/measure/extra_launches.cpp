@@ -29,17 +29,17 @@ void ExtraLaunches::measure_dispatch() {
   launch.grid_size = 4 * blocks_per_sm * device_.sm.sm_count;
   Problem problem;
   problem.set_parameters(std::uint64_t{20'000});
-  const auto launched = [&](Census census) { launch_kernel(launch, problem, census, stream_); };
-  static_cast<void>(observe::census_of(launch.grid_size, launched, stream_));  // loads the code
-  dispatch_ = dispatch_of(observe::census_of(launch.grid_size, launched, stream_), blocks_per_sm);
+  const auto launch_with = [&](Census census) { launch_kernel(launch, problem, census, stream_); };
+  static_cast<void>(observe::census_of(launch.grid_size, launch_with, stream_));  // loads the code
+  dispatch_ = dispatch_of(observe::census_of(launch.grid_size, launch_with, stream_), blocks_per_sm);
 }
 
 std::optional<SlotTime> ExtraLaunches::slot_time(const CaseProgress& progress) {
   const Stopwatch stopwatch(time_spent_["block times"]);
   constexpr int most_blocks = 1 << 20;  // 24 MiB of records
   constexpr double tolerance = 0.05;
-  // A block that writes its record lives a part of a microsecond longer: on an H200 blocks of 0.3 to 1.3 us
-  // read up to 80 % residency where the counter says 10, those of 4.5 us agree with it within 0.3 %.
+  // Writing its record lengthens a block by part of a microsecond: on an H200, blocks of 0.3 to 1.3 us show
+  // up to 80 % residency instead of the counter's 10 %; blocks of 4.5 us agree with it within 0.3 %.
   constexpr double least_block_s = 3e-6;
   constexpr int tries = 3;  // for a clock that dips, or a kernel of two speeds
   const CaseResult& r = progress.result;
@@ -73,7 +73,7 @@ Counts ExtraLaunches::count(const CaseProgress& progress) {
   };
   try {
     make_ready(c.launch, progress.timed);
-    launch();  // where the L2 is to be warm, this warms it
+    launch();  // warms the L2 for a warm case
     return counters_.count(
         [&] {
           timer_.set_l2(c.spec.variant->l2_before);
@@ -121,7 +121,7 @@ std::optional<Energy> ExtraLaunches::energy(const CaseProgress& progress, const 
     if (energy_j) energy = steps.take(*energy_j, now, ended);
   }
   stream_.synchronize();
-  return energy;  // nothing when the counter stood still, or the board stayed above its limit
+  return energy;  // nullopt if the counter did not change, or the board stayed above its limit
 }
 
 }  // namespace occbench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is measured of a case beside its time, in launches of its own: block times, counters, energy.
+// Measures a case's block times, counters and energy in extra launches.
 #pragma once
 
 #include <atomic>
@@ -18,20 +18,20 @@ class ExtraLaunches {
   ExtraLaunches(const Stream& stream, const Device& device, const Precision& precision, Timer& timer,
                 const CounterGroups& counters, TimeSpent& time_spent);
 
-  /// Times the dispatch of blocks that compete for nothing, which slot_time() needs.
+  /// Times the dispatch of blocks that do not compete for resources, which slot_time() needs.
   void measure_dispatch();
-  /// One more launch as timed, with a census. nullopt where it took another time, its blocks are too short,
-  /// or its grid is huge.
+  /// Repeats the timed launch with a census. nullopt where its time differs, its blocks are too short, or its
+  /// grid is huge.
   std::optional<SlotTime> slot_time(const CaseProgress& progress);
 
-  [[nodiscard]] bool wants_counters() const { return counters_.wanted(); }
-  /// One launch per pass of the counters, each with the L2 in the state of the timed ones.
+  [[nodiscard]] bool wants_counters() const { return counters_.is_enabled(); }
+  /// One launch per counter pass, each with the L2 in the state of the timed launches.
   Counts count(const CaseProgress& progress);
   /// Releases the device's counters.
   void release_counters() { counters_.release(); }
 
-  /// Launches back to back for Precision::energy_s or a little more while the board counts its energy;
-  /// nullopt where it does not, or on `stop`.
+  /// Launches back to back for at least Precision::energy_s while the board counts its energy; nullopt where
+  /// it has no counter, or on `stop`.
   std::optional<Energy> energy(const CaseProgress& progress, const std::atomic<bool>& stop);
 
  private:

@@ -31,15 +31,15 @@ std::vector<int> gpc_of_sms(const Device& device, const Stream& stream) {
   std::iota(sets.begin(), sets.end(), 0);
   Problem problem;
   problem.set_parameters(stay_ns);
-  for (const int size : {2, 3, 5, 7, 8}) {  // one size alone may part a GPC in the same way each time
+  for (const int size : {2, 3, 5, 7, 8}) {  // a single size may split a GPC in the same way each time
     Launch launch{.entry = instruments::stay_entry(),
                   .grid_size = clusters * size,
                   .block_size = 128,
                   .dynamic_smem_bytes = device.sm.smem_per_block_optin_bytes,  // one block per SM
                   .cluster_size = size};
     configure(launch);
-    const auto launched = [&](Census census) { launch_kernel(launch, problem, census, stream); };
-    join_clusters(sets, observe::census_of(launch.grid_size, launched, stream), size);
+    const auto launch_with = [&](Census census) { launch_kernel(launch, problem, census, stream); };
+    join_clusters(sets, observe::census_of(launch.grid_size, launch_with, stream), size);
   }
   return sets;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which SMs share a GPC, whose path to the L2 they share, too.
+// Finds the SMs of each GPC, which share its path to the L2.
 #pragma once
 
 #include <span>
@@ -12,15 +12,15 @@
 
 namespace occbench {
 
-/// Joins the sets of the SMs that had a block of one cluster. `sets` has each SM's, by its number;
-/// `records` are of a launch of clusters, in order of blocks.
+/// Joins the sets of the SMs that ran blocks of one cluster. `sets` is indexed by SM; `records` are of a
+/// launch of clusters, in block order.
 void join_clusters(std::vector<int>& sets, std::span<const CensusRecord> records, int cluster_size);
 
-/// For each SM a number that the SMs of its GPC alone have: a cluster's blocks lie in one GPC. Empty where
-/// the device has no clusters.
+/// A number per SM, equal within a GPC: the blocks of a cluster run on one GPC. Empty on devices without
+/// clusters.
 std::vector<int> gpc_of_sms(const Device& device, const Stream& stream);
 
-/// "16+16+8": SMs that have a record, by GPC, most first; empty where a GPC is not known.
+/// "16+16+8": SMs with a record, by GPC, largest first; empty where a GPC is unknown.
 std::string sms_by_gpc(std::span<const CensusRecord> records, std::span<const int> gpc_of_sm);
 
 }  // namespace occbench

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases in, the model's results out: a run without a GPU.
+// A run without a GPU: the model predicts each case.
 #pragma once
 
 #include "harness/measure/runner.hpp"
 
 namespace occbench {
 
-/// A model in a device's place. Its results have no sample: the time is the predicted one.
+/// A model instead of a device. Its results have no samples, and the predicted time.
 class ModelSession : public Runner {
  public:
   /// `device` is a model_device().
@@ -15,7 +15,7 @@ class ModelSession : public Runner {
   [[nodiscard]] const Arena& arena() const override { return arena_; }
   [[nodiscard]] std::optional<References> references() const override { return {}; }
 
-  /// Asks the model about the whole group at once. What it cannot predict is `skipped`, with its reason.
+  /// Predicts the whole group at once. Cases that the model cannot predict are `skipped`, with a reason.
   void measure(std::span<const Case> group, int repetition, const OnResult& on_result,
                const std::atomic<bool>& stop) override;
 

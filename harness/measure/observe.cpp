@@ -19,7 +19,7 @@ namespace occbench::observe {
 
 namespace {
 
-/// What the payload schema describes.
+/// The payload; its schema is below.
 struct Payload {
   double occupancy_theoretical;
   std::int32_t blocks_per_sm;

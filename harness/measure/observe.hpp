@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What observes a case without changing its time: the NVTX range that profilers select by,
-// and the census of resident blocks.
+// Observes a case without changing its time: an NVTX range by which profilers select, and a census of
+// resident blocks.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,9 @@
 
 namespace occbench::observe {
 
-/// NVTX push/pop range of domain "occbench" for as long as the object lives: named by the case (a registered
-/// string), in the category of its experiment, with occupancy_theoretical, blocks_per_sm and
-/// registers_per_thread as payload; a tool without schemas gets the occupancy only. Without a tool it costs a
-/// null check.
+/// NVTX push/pop range of domain "occbench" during the object's lifetime. Its name is the case (a registered
+/// string), its category the experiment, and its payload occupancy_theoretical, blocks_per_sm and
+/// registers_per_thread; tools without schemas get only the occupancy. Without a tool it costs a null check.
 class CaseRange {
  public:
   explicit CaseRange(const Case& c);
@@ -24,25 +23,25 @@ class CaseRange {
   CaseRange& operator=(const CaseRange&) = delete;
 };
 
-/// Of one launch, by its census.
+/// The residency of one launch, by its census.
 struct Residency {
   int blocks_per_sm = 0;  ///< median over the SMs that ran any
-  int blocks = 0;         ///< on the whole device before the first block anywhere ended
-  int idle_sms = 0;       ///< that held none of these
+  int blocks = 0;         ///< on the whole device before its first block ended
+  int idle_sms = 0;       ///< SMs without such a block
 };
 
-/// Blocks that began on each SM before the first of its blocks ended, per SM index; 0 where no block ran.
-/// Later overlaps do not count: an SM frees a block's warps one by one, and with free warp slots the next
-/// block begins before the last warp of an old one has ended.
+/// Blocks that began on each SM before its first block ended, by SM index; 0 where no block ran. Later
+/// overlaps do not count: an SM frees a block's warps one by one, so that the next block may begin before the
+/// last warp of the old one ends.
 std::vector<int> first_residents(std::span<const CensusRecord> records, int sm_count);
 
-/// first_residents() summed up, and the moment before the first block of the whole device ended: clusters
-/// that are placed later may take SMs that no cluster could have before.
+/// Summarises first_residents(), and counts blocks until the first block of the device ends: clusters placed
+/// later may use SMs that no cluster could use before.
 Residency residency_of(std::span<const CensusRecord> records, int sm_count);
 
-/// The record of each of a launch's `blocks`; all bits are set where one wrote none. `launch` launches with
-/// the census that it is given. The grid must hold more blocks than fit (two waves), or the residency is the
-/// grid's and not the SM's; blocks must outlast the launch ramp (some 10 us).
+/// The record of each of `blocks` blocks; all bits are set where a block wrote none. `launch` launches with
+/// the given census. The grid must have more blocks than fit (two waves), else the grid limits the residency;
+/// blocks must outlast the launch ramp (some 10 us).
 std::vector<CensusRecord> census_of(int blocks, const std::function<void(Census)>& launch,
                                     const Stream& stream);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other processes on the GPU, and what slows it, as far as NVML reports. InterferenceProbe detects the rest.
+// Other processes on the GPU and throttling, as far as NVML reports them. InterferenceProbe detects the rest.
 #pragma once
 
 #include <chrono>
@@ -15,19 +15,20 @@ namespace occbench {
 /// far as NVML reports. Call before this process uses the GPU.
 std::string other_gpu_users(const nvml::Monitor& monitor);
 
-/// Calls `users` until it returns "", or `timeout` is over; the last answer. `pause` waits between two calls.
+/// Calls `users` until it returns "" or `timeout` is over. Returns its last answer; `pause` waits between
+/// calls.
 std::string wait_for_quiet(const std::function<std::string()>& users, std::chrono::duration<double> timeout,
                            const std::function<void(const std::string&)>& pause);
 
-/// What poll() saw in the course of a run.
+/// What poll() found during a run.
 class OtherProcesses {
  public:
   explicit OtherProcesses(const std::string& uuid);
 
   /// Takes under a millisecond.
   void poll();
-  /// One line: other processes, thermal slowdown, power brake, Xid and memory errors. Empty: none. A power
-  /// cap is left out: it is usual, and the rows' sm_clock_hz shows it.
+  /// One line: other processes, thermal slowdown, power brake, Xid and memory errors. Empty: none. Omits
+  /// power caps: they are usual, and the rows' sm_clock_hz shows them.
   [[nodiscard]] std::string summary() const;
 
  private:

@@ -10,7 +10,7 @@ namespace occbench {
 
 namespace {
 
-// DRAM latency under load; only sizes the work, so a factor of 2 does no harm (idle it is half of this).
+// DRAM latency under load (idle it is half). It only sizes the work, so a factor of 2 does not matter.
 constexpr double dram_latency_s = 0.8e-6;
 
 constexpr const char* too_large = "its data does not fit the device memory of this run";
@@ -103,7 +103,7 @@ std::int64_t iterations_for(const Variant& variant, std::size_t local_bytes, con
 
 namespace {
 
-/// Resolves one spec. Each step returns false once the case is refused.
+/// Resolves one spec. Each step returns false if it refuses the case.
 class Resolver {
  public:
   Resolver(const CaseSpec& spec, const Device& device, const Arena& arena, double target_s)

@@ -13,8 +13,7 @@ namespace occbench {
 
 namespace {
 
-/// Bytes that each thread stores once, after its loop: the declared work of the launch less that of its
-/// iterations.
+/// Bytes that each thread stores once, after its loop: the launch's declared work minus its iterations'.
 double once_bytes(const Case& c, Arena& arena) {
   const Variant& v = *c.spec.variant;
   if (v.iteration.dram_bytes == 0 || v.ceiling != Ceiling::dram) return 0;
@@ -33,7 +32,7 @@ theory::LoopFacts facts_of(const Variant& v, double once) {
           .flow = v.flow};
 }
 
-/// `device` by value: a case with a share of the SMs is predicted for that many.
+/// Takes `device` by value, to reduce its SMs to the case's share.
 Forecast predict_one(const Case& c, double once, Device device, const theory::Parameters& parameters,
                      std::span<const theory::Parameters> drawn) {
   device.sm.sm_count = c.sm_count;

@@ -13,7 +13,7 @@ namespace occbench {
 
 namespace {
 
-/// One launch. All but `whole` and `active` are summed over block slots, ns.
+/// One launch. Times are sums over block slots, ns, except `whole` and `active`.
 struct Account {
   std::int64_t whole = 0;   ///< of the launch
   std::int64_t active = 0;  ///< summed over SMs
@@ -55,8 +55,8 @@ void add_sm(Account& a, std::span<const CensusRecord> blocks, int slots, std::ui
 }
 
 std::optional<Account> account_of(std::vector<CensusRecord> records, int slots, const Dispatch& dispatch) {
-  const auto left_none = [](const CensusRecord& r) { return r.sm == ~0U || r.end_ns < r.begin_ns; };
-  if (records.empty() || slots < 1 || std::ranges::any_of(records, left_none)) return {};
+  const auto is_unwritten = [](const CensusRecord& r) { return r.sm == ~0U || r.end_ns < r.begin_ns; };
+  if (records.empty() || slots < 1 || std::ranges::any_of(records, is_unwritten)) return {};
   const std::uint64_t launched_ns = std::ranges::min(records, {}, &CensusRecord::begin_ns).begin_ns;
   const std::uint64_t ended_ns = std::ranges::max(records, {}, &CensusRecord::end_ns).end_ns;
   if (launched_ns == ended_ns) return {};
@@ -79,11 +79,11 @@ Dispatch dispatch_of(std::vector<CensusRecord> records, int blocks_per_sm) {
   constexpr double most = 0.9;
   Dispatch found;
   const auto a = account_of(std::move(records), blocks_per_sm, found);
-  const auto usual = [](const std::vector<double>& waits) {
+  const auto quantile_ns = [](const std::vector<double>& waits) {
     return static_cast<std::int64_t>(std::max(0.0, statistics::quantile(waits, most)));
   };
-  if (a && !a->ramps.empty()) found.ramp_ns = usual(a->ramps);
-  if (a && !a->turnovers.empty()) found.turnover_ns = usual(a->turnovers);
+  if (a && !a->ramps.empty()) found.ramp_ns = quantile_ns(a->ramps);
+  if (a && !a->turnovers.empty()) found.turnover_ns = quantile_ns(a->turnovers);
   return found;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why achieved occupancy is below theoretical: by the begin and end of each block of one launch, without
-// hardware counters.
+// Explains why achieved occupancy is below theoretical, from the begin and end of each block of one launch
+// and without hardware counters.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace occbench {
 
-/// Where the warp slots of the device went between the first block's begin and the last one's end. An SM
-/// holds as many blocks as theory says, each in a block slot; a block that begins takes the slot that
-/// has been free for longest. All numbers are fractions of warp slots x time, so that
+/// How the device's warp slots were used from the first block's begin to the last block's end. An SM has as
+/// many block slots as theory says; a block that begins takes the slot that was free for longest. All numbers
+/// are fractions of warp slots x time, so that
 ///   theoretical = launch + ramp + turnover + tail + imbalance + unused
 /// exactly, for any records.
 struct SlotTime {
@@ -34,30 +34,29 @@ struct Dispatch {
   std::int64_t turnover_ns = std::numeric_limits<std::int64_t>::max();  ///< from the end of the block before
 };
 
-/// What nine in ten blocks took in a launch with `blocks_per_sm` slots per SM whose blocks compete for
-/// nothing.
+/// The time that nine in ten blocks took at most, in a launch with `blocks_per_sm` slots per SM whose blocks
+/// do not compete for resources.
 Dispatch dispatch_of(std::vector<CensusRecord> records, int blocks_per_sm);
 
-/// By `records`, one per block, of a launch on `sm_count` SMs that in theory each hold `blocks_per_sm`
-/// blocks, which are `occupancy_theoretical` of the warp slots. nullopt where a block left no record, more
-/// SMs than `sm_count` show up, or all took less than a step of the timer.
+/// `records` has one record per block of a launch on `sm_count` SMs. In theory each SM holds `blocks_per_sm`
+/// blocks, which fill `occupancy_theoretical` of the warp slots. nullopt where a block wrote no record, more
+/// SMs than `sm_count` have records, or the launch took less than a step of the timer.
 ///
-/// A block can only write once its first warp is issued, which may be long after it became resident where
-/// older blocks keep the pipes full. So it counts as resident from `dispatch` after its slot was free, unless
-/// it wrote earlier; with the defaults, from when it wrote.
+/// A block writes once its first warp issues, which may be long after it became resident if older blocks keep
+/// the pipes full. So it counts as resident from `dispatch` after its slot was free, unless it wrote earlier;
+/// with the defaults, from when it wrote.
 ///
 /// `resident` is ncu's sm__warps_active.avg.pct_of_peak_sustained_active / 100: warps over warp slots, summed
-/// over the cycles in which an SM has a warp at all ('active'). SMs that wait for others, and those left
-/// idle, count in `launch` only. All SMs share a clock, so that times stand for cycles.
+/// over the cycles in which an SM has any warp ('active'). SMs that wait for others or stay idle count only
+/// in `launch`. All SMs share a clock, so that times stand for cycles.
 ///
-/// What the records cannot see:
+/// Limits of the records:
 /// - Only thread 0 writes. Warps of a block that do equal work end together; where their work differs, a
 ///   block's time is its first warp's.
 /// - A block's warps are resident a little before its first instruction and after its last, which counts as
 ///   turnover.
-/// - Times come in steps of the global timer (32 ns on Hopper). Rounding is down at both ends, so that a
-///   block's error is less than one step either way, and a mean over n blocks errs by some step / block time
-///   / sqrt(6 n).
+/// - The global timer has steps (32 ns on Hopper). Both ends are rounded down, so that a block's error is
+///   less than one step either way, and that of a mean over n blocks about step / block time / sqrt(6 n).
 std::optional<SlotTime> slot_time(std::vector<CensusRecord> records, int sm_count, int blocks_per_sm,
                                   double occupancy_theoretical, const Dispatch& dispatch = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a case comes back with: the numbers of its row, and its samples.
+// The result of a case: the numbers of its row, and its samples.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@
 
 namespace occbench {
 
-/// A case that was measured or modelled, or why it was not.
+/// A measured or modelled case, or why there is no result.
 struct CaseResult {
   Case planned;
-  int repetition = 0;  ///< beyond 0 only the samples are recorded
+  int repetition = 0;  ///< above 0 only the samples are recorded
   std::optional<int> blocks_per_sm_api;
   std::optional<int> blocks_per_sm_resident;
   std::optional<int> clusters_resident;
   std::optional<int> idle_sms;
-  std::string sms_by_gpc;  ///< that the launch was confined to: "16+16"; empty: not asked for, or not known
+  std::string sms_by_gpc;  ///< that the launch could use: "16+16"; empty: not requested, or unknown
   std::optional<int> block_size_api;
   std::optional<SlotTime> slot_time;
   std::string verified;  ///< the check of the timed launch: "reference" or "repeat"; empty: not launched
@@ -32,8 +32,8 @@ struct CaseResult {
   std::size_t discarded = 0;
   bool reached_precision = false;
   statistics::MedianInterval time_s;               ///< per launch; a model's is a point
-  double time_p10_s = 0;                           ///< a tenth of the kept samples took no longer ...
-  double time_p90_s = 0;                           ///< ... and a tenth took longer
+  double time_p10_s = 0;                           ///< 10th percentile of the kept samples
+  double time_p90_s = 0;                           ///< 90th percentile
   std::optional<statistics::TwoSpeeds> speeds;     ///< of the kept samples, s; empty: one speed
   double sm_clock_hz = 0;                          ///< median over kept samples
   double cycles_per_iteration = 0;                 ///< time x SM clock over iterations

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases in, results out, whoever carries them out: a GPU (Session), or the model of one (ModelSession).
+// The interface that measures cases: on a GPU (Session), or by its model (ModelSession).
 #pragma once
 
 #include <atomic>
@@ -15,27 +15,26 @@
 
 namespace occbench {
 
-/// How precisely to measure, and when to give up. A model reads launch_s alone.
+/// How precisely to measure, and when to give up. A model reads only launch_s.
 struct Precision {
-  double launch_s = 1e-3;     ///< time that one launch is sized for
-  double half_width = 0.005;  ///< of the median's 95 % interval, relative: the aim
-  int samples_per_round = 1;  ///< launches timed back to back each time a case is visited
+  double launch_s = 1e-3;     ///< time that one launch should take
+  double half_width = 0.005;  ///< target: relative half-width of the median's 95 % interval
+  int samples_per_round = 1;  ///< launches timed back to back in a visit
   int min_rounds = 9;         ///< rounds over all cases, one visit each, before a case may stop
-  int max_rounds = 30;        ///< the bound
-  int rounds_per_look = 3;    ///< more until the next look: after each, chance would end it too soon
-  double energy_s = 0.5;      ///< launches back to back while energy is counted, for the cases that want it
-  /// A sample is discarded when its SM clock is this much below the median of its case's earlier ones: a dip,
-  /// as by throttling.
-  /// A clock that is low throughout shows in the row's sm_clock_hz.
+  int max_rounds = 30;        ///< rounds after which a case stops
+  int rounds_per_look = 3;  ///< rounds between precision checks: checking each would stop too soon by chance
+  double energy_s = 0.5;    ///< time of back-to-back launches while energy is counted, if requested
+  /// Discards a sample whose SM clock is this much below the median of the case's earlier samples, as by
+  /// throttling. A clock that is always low shows in the row's sm_clock_hz.
   double clock_tolerance = 0.02;
 };
 
-/// What cudaMemcpy on the device reaches at least where nothing else uses the GPU, read plus written,
-/// byte/s: an H200 and an H100 reach 0.89 and 0.90 of DRAM peak. 0 where the peak is unknown, and for a MIG
-/// instance, for which the driver reports the whole card's.
+/// Minimum rate of a device-to-device cudaMemcpy on an idle GPU, read plus written, byte/s: an H200 and an
+/// H100 reach 0.89 and 0.90 of DRAM peak. 0 if the peak is unknown, and for a MIG instance, for which the
+/// driver reports the whole card's.
 [[nodiscard]] double least_undisturbed_copy_bytes_per_s(const Device& device);
 
-/// What is measured of a device beside the cases.
+/// Reference measurements of a device.
 struct References {
   /// Median time of an empty kernel between two events: what event timing itself costs, s. Not subtracted.
   double empty_launch_s = 0;
@@ -44,7 +43,7 @@ struct References {
   /// cudaMemcpy device to device between the arena's buffers, timed as a case is: bytes read plus bytes
   /// written, per s.
   double memcpy_bytes_per_s = 0;
-  /// SM clock once it had settled under next to no load, Hz.
+  /// Settled SM clock under almost no load, Hz.
   double sm_clock_hz = 0;
   /// Whether that copy is as fast as on an idle GPU. Only this shows a process that uses DRAM all the time.
   [[nodiscard]] bool copies_undisturbed(const Device& device) const {
@@ -52,9 +51,9 @@ struct References {
   }
 };
 
-/// What disturbed a run so far, or may have.
+/// What disturbed or may have disturbed a run so far.
 struct Disturbance {
-  std::size_t launches = 0;          ///< timed, and decided on
+  std::size_t launches = 0;          ///< timed and decided
   std::size_t discarded = 0;         ///< of these, because another process used the GPU
   std::size_t probes = 0;            ///< for other processes
   std::size_t disturbed_probes = 0;  ///< that found one
@@ -71,7 +70,7 @@ class Runner {
   [[nodiscard]] const Device& device() const { return device_; }
   [[nodiscard]] const Precision& precision() const { return precision_; }
   [[nodiscard]] virtual const Arena& arena() const = 0;
-  /// Nothing where nothing can be measured.
+  /// nullopt for a model.
   [[nodiscard]] virtual std::optional<References> references() const = 0;
 
   /// A result as soon as it is final, with its samples.
@@ -81,8 +80,8 @@ class Runner {
   /// A case as work on it begins, and null as it ends.
   using OnCase = std::function<void(const Case*)>;
 
-  /// Measures a group of cases; those whose status is not `valid` are reported as they are. Once `stop` is
-  /// set it ends early, and unfinished cases are not reported.
+  /// Measures a group of cases, and reports cases whose status is not `valid` unchanged. Ends early once
+  /// `stop` is set, without reporting unfinished cases.
   virtual void measure(std::span<const Case> group, int repetition, const OnResult& on_result,
                        const std::atomic<bool>& stop) = 0;
 
@@ -90,19 +89,19 @@ class Runner {
   virtual void on_samples(OnSamples) {}
   /// Samples that an earlier process took of unfinished cases: measure() continues with them.
   virtual void resume_from(std::vector<SampleRow>) {}
-  /// Nothing where nothing is measured.
+  /// nullopt for a model.
   [[nodiscard]] virtual std::optional<Disturbance> disturbance() const { return {}; }
-  /// Seconds by activity, largest first; empty where nothing is measured.
+  /// Seconds by activity, largest first; empty for a model.
   [[nodiscard]] virtual std::vector<std::pair<std::string, double>> time_spent() const { return {}; }
 
-  /// Exactly `launches` launches of one case, for a profiler, and the time of each, s. With `mark_for_tools`
+  /// Launches one case exactly `launches` times, for a profiler; returns each time, s. With `mark_for_tools`
   /// between cudaProfilerStart and cudaProfilerStop.
   virtual std::vector<double> launch_only(const Case& c, int launches, bool mark_for_tools) = 0;
 
  protected:
   Runner(const Device& device, const Precision& precision) : device_(device), precision_(precision) {}
 
-  /// Fills in what follows from the result's work, median time and clock: throughput, ceiling, cycles.
+  /// Computes throughput, ceiling and cycles from the result's work, median time and clock.
   void rate(CaseResult& result) const;
 
   Device device_;

@@ -11,7 +11,7 @@ namespace occbench {
 /// Seconds per activity.
 using TimeSpent = std::map<std::string, double>;
 
-/// Adds the time of its life to `total`.
+/// Adds the object's lifetime to `total`.
 class Stopwatch {
  public:
   explicit Stopwatch(double& total) : total_(total) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of one launch, with the SM clock it ran at.
+// Times a launch and its SM clock.
 #pragma once
 
 #include <cstdint>
@@ -29,24 +29,24 @@ class Timer {
   /// Keeps the device busy until the SM clock has settled, at most about a second. Returns that clock, Hz.
   double warm_up();
 
-  /// Launches into the stream that it is given.
+  /// Launches into the given stream.
   using LaunchInto = std::function<void(cudaStream_t)>;
 
-  /// `count` calls of `launch` back to back (64 at most), one synchronisation at the end, the L2 put into
-  /// state `l2` before each. On a share of the SMs, the way there and back (3 us) is not in the times.
+  /// Calls `launch` `count` times back to back (64 at most), with the L2 in state `l2` before each, and
+  /// synchronises at the end. The times exclude the switch to a share of the SMs and back (3 us).
   std::vector<Sample> take(const LaunchInto& launch, int count, L2 l2, const SmShare* share = nullptr);
 
-  /// Puts the L2 into the state that a launch is to find, asynchronously; nothing for L2::warm.
+  /// Prepares the L2 for a launch, asynchronously; does nothing for L2::warm.
   void set_l2(L2 l2);
 
-  /// Median time between the two events when the kernel between them does nothing, s.
+  /// Median time between two events around an empty kernel, s.
   double empty_launch();
 
   /// Median time of cudaMemcpyAsync of `bytes` from `from` to `to`, both on the device, s.
   double copy(void* to, const void* from, std::size_t bytes);
 
-  /// Resolution of the times so far, s: their greatest common divisor in ns. 0 where they vary too little to
-  /// tell: CUDA guarantees half a microsecond.
+  /// Resolution of the times so far, s: their greatest common divisor in ns. 0 if they vary too little; CUDA
+  /// guarantees half a microsecond.
   [[nodiscard]] double step_s() const { return step_ns_ > 1000 ? 0 : 1e-9 * static_cast<double>(step_ns_); }
 
   static constexpr std::uint64_t delay_ns = 30'000;

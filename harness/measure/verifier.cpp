@@ -15,10 +15,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Of longer grids all outputs of the first waves are checked, and some of the whole grid.
+// Longer grids are checked in all outputs of the first waves, and in some of the whole grid.
 constexpr int fully_checked_waves = 4;
 
-/// While it lives, references check some outputs, spread over all: 1,024, or one per block, 8,192 at most.
+/// During its lifetime, references check only a spread of outputs: 1,024, or one per block, at most 8,192.
 class SpotCheck {
  public:
   SpotCheck(Arena& arena, int grid_size) : arena_(arena) {
@@ -32,8 +32,8 @@ class SpotCheck {
   Arena& arena_;
 };
 
-/// Why theory, API and census differ, or "". Clusters are placed in whole GPCs: with them the API and the
-/// census count the device's, and an SM may hold fewer blocks than it could alone.
+/// Why theory, API and census differ, or "". A cluster lies within one GPC: for clusters the API and the
+/// census count the whole device, and an SM may hold fewer blocks than without them.
 std::string residency_mismatch(const CaseResult& r) {
   const int theory = r.planned.occupancy.blocks_per_sm;
   if (*r.blocks_per_sm_api != theory || (!r.clusters_resident && *r.blocks_per_sm_resident != theory))
@@ -48,7 +48,7 @@ std::string residency_mismatch(const CaseResult& r) {
   return "";
 }
 
-/// What is wrong with the timed launch, by its length.
+/// Adds the launch's length to the message `what`.
 std::string in_timed_launch(const Case& c, const std::string& what) {
   if (c.spec.variant->user_kernel) return what;
   return what + " (in a launch of " + std::to_string(c.iterations) + " iterations, as timed)";
@@ -92,7 +92,7 @@ bool Verifier::can_proceed(const CaseProgress& progress, bool may_wait) const {
 bool Verifier::passes_check(CaseProgress& progress) {
   const Variant* const variant = progress.result.planned.spec.variant;
   if (progress.reference.valid()) {
-    on_case_(nullptr);  // the host's time, and perhaps another case's
+    on_case_(nullptr);  // host time, perhaps of another case
     const auto wrong = await_reference(progress);
     on_case_(&progress.result.planned);
     if (wrong) reject(progress, *wrong);
@@ -179,7 +179,7 @@ std::optional<std::string> Verifier::await_reference(CaseProgress& progress) {
   std::optional<std::string> wrong;
   try {
     wrong = progress.reference.get();
-  } catch (const std::exception& e) {  // no host memory, say: nothing is known of the outputs
+  } catch (const std::exception& e) {  // such as no host memory: the outputs are unchecked
     wrong = e.what();
   }
   if (progress.is_spot_checked) return wrong;
@@ -209,7 +209,7 @@ std::optional<std::string> Verifier::check_timed_launch(CaseProgress& progress) 
   progress.expected_digest = arena_.digest_output(timed.repeatable_bytes);
   if (const auto unwritten = progress.expected_digest->poisoned; unwritten > 0 && !timed.poison_alternates)
     return in_timed_launch(c, "wrong result: " + std::to_string(unwritten) + " words were not written");
-  // Otherwise the first timed launch is the second: its poison would stay in a warm L2, and alternating
+  // Otherwise the first timed launch is the second run: its poison would stay in a warm L2, and alternating
   // patterns must follow each other.
   if (!timed.poison_alternates && c.spec.variant->l2_before != L2::warm) return std::nullopt;
   launch();
@@ -221,8 +221,8 @@ std::string Verifier::census_of_waves(CaseProgress& progress) {
   CaseResult& r = progress.result;
   const Case& c = r.planned;
   const Variant& variant = *c.spec.variant;
-  // Two waves, so that the SM and not the grid limits how many are resident. The scheduler may favour a block
-  // so much that it ends before the last of the first wave has begun: then longer blocks are counted.
+  // Two waves, so that the SM and not the grid limits residency. The scheduler may favour a block so much
+  // that it ends before the last one of the first wave begins: then the census repeats with longer blocks.
   Launch two_waves = c.launch;
   two_waves.grid_size = 2 * c.wave_blocks;
   std::string mismatch;
@@ -254,7 +254,7 @@ const std::vector<int>& Verifier::gpcs() {
 
 std::string Verifier::census_of_user_kernel(CaseProgress& progress) {
   const Stopwatch stopwatch(time_spent_["census"]);
-  constexpr double min_block_ns = 50'000;  // five times what the ramp of a launch takes
+  constexpr double min_block_ns = 50'000;  // five launch ramps
   CaseResult& r = progress.result;
   const Case& c = r.planned;
   r.blocks_per_sm_resident = r.blocks_per_sm_api;  // for residency_mismatch, until the census
@@ -273,7 +273,7 @@ std::string Verifier::census_of_user_kernel(CaseProgress& progress) {
     block_ns.push_back(static_cast<double>(record.end_ns - record.begin_ns));
   }
   const observe::Residency census = observe::residency_of(records, device_.sm.sm_count);
-  // Blocks that end before their SM is full do not show how many more it would hold.
+  // Blocks that end before their SM is full do not show how many it can hold.
   if (census.blocks_per_sm < c.occupancy.blocks_per_sm && statistics::quantile(block_ns, 0.1) < min_block_ns)
     return "";
   r.blocks_per_sm_resident = census.blocks_per_sm;

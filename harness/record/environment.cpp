@@ -33,7 +33,7 @@ nlohmann::json or_null(const std::optional<T>& value) {
 
 /// null for 0: unknown.
 template <class Number>
-nlohmann::json known(Number value) {
+nlohmann::json null_if_zero(Number value) {
   return value > 0 ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
@@ -55,8 +55,8 @@ nlohmann::json gpu(const Device& d) {
           {"fp32_lanes_per_sm", d.fp32_lanes_per_sm},
           {"fp64_lanes_per_sm", d.fp64_lanes_per_sm},
           {"sm_clock_max_hz", d.sm_clock_max_hz},
-          {"memory_clock_hz", known(d.memory_clock_hz)},
-          {"memory_bus_bits", known(d.memory_bus_bits)},
+          {"memory_clock_hz", null_if_zero(d.memory_clock_hz)},
+          {"memory_bus_bits", null_if_zero(d.memory_bus_bits)},
           {"dram_bytes_per_s_theoretical", d.dram_bytes_per_s},
           {"memory_bytes", d.memory_bytes},
           {"l2_bytes", d.l2_bytes},

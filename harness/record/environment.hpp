@@ -32,7 +32,7 @@ nlohmann::json environment(const Runner& runner, const RunDescription& run);
 /// Removes what identifies the machine. Other fields hold what the command line asked for.
 void make_anonymous(nlohmann::json& env);
 
-/// An entry of env.json's `disturbance`; an anonymous run's names no processes.
+/// An entry of env.json's `disturbance`, without process names in an anonymous run.
 nlohmann::json to_json(const Disturbance& disturbance, bool anonymous);
 
 /// The time now, as strftime() formats it.
@@ -46,7 +46,7 @@ std::string anonymous_uuid(std::string_view uuid);
 /// A compiler's flags, without those that name a path.
 std::string without_paths(const std::string& text);
 
-/// Whether a UUID in env.json is that of `device`, by name or anonymously.
+/// Whether a UUID in env.json is `device`'s, or its anonymous form.
 bool is_uuid_of(std::string_view in_env, const Device& device);
 
 /// This build's commit, "abc123def456" or "unknown"; with "-dirty" when the tree differed from it.

@@ -29,8 +29,8 @@ constexpr const char* rows_are_kept = "; earlier rows are kept, make room and co
 
 using RowRule = std::function<void(const csv::Row& row, const RowCheck& check)>;
 
-/// The whole records of a CSV file whose header must be `header`. Throws UserError(Exit::file) at the first
-/// that is not as the schema says, or that `also` refuses; leaves out one that a crash cut off at the end.
+/// The records of a CSV file whose header must be `header`. Throws UserError(Exit::file) at the first that
+/// violates the schema or that `also` refuses; leaves out a last record that a crash cut off.
 std::vector<csv::Row> read_whole_records(const fs::path& path, const std::vector<std::string>& header,
                                          std::size_t limit, const RowRule& also = {}) {
   check_readable(path, limit);
@@ -59,12 +59,12 @@ std::size_t place_of(std::string_view column) {
   return static_cast<std::size_t>(std::ranges::find(columns, column) - columns.begin());
 }
 
-/// Between the cells of a row of cases.csv, and of it and others: each case is this run's, and there once.
+/// Checks that a row of cases.csv is consistent, of a case of this run, and the only one of its case.
 RowRule rule_of_cases(const nlohmann::json& environment, const std::set<std::string>& planned) {
   return [&planned, source = environment.value("source", nlohmann::json()), ids = std::set<std::string>()](
              const csv::Row& row, const RowCheck& check) mutable {
     check.check_filled(row);
-    // None is written so: a stray quote has swallowed rows.
+    // occbench writes no such cell: a stray quote has swallowed rows.
     if (std::ranges::any_of(row, [](const auto& cell) { return cell.find('\n') != std::string::npos; }))
       check.refuse("a cell spans lines");
     const std::string &id = row[place_of("case_id")], &own = row[place_of("source")];
@@ -103,11 +103,12 @@ std::string join(const std::vector<std::string>& header, const std::vector<csv::
 
 Recorder Recorder::create(RunFolder folder, const nlohmann::json& environment) {
   const fs::path path = folder.path();
-  const auto taken = [&](const char* name) { return fs::exists(fs::symlink_status(path / name)); };
-  if (taken("env.json")) fail(path, "already holds a run; continue it with --resume, or name another folder");
+  const auto exists = [&](const char* name) { return fs::exists(fs::symlink_status(path / name)); };
+  if (exists("env.json"))
+    fail(path, "already holds a run; continue it with --resume, or name another folder");
   for (const char* name : run_files)
-    if (taken(name)) fail(path, std::string("already holds a ") + name + "; name another folder");
-  // The environment last: without one the folder holds no run.
+    if (exists(name)) fail(path, std::string("already holds a ") + name + "; name another folder");
+  // Write the environment last: without it the folder holds no run.
   std::vector<fs::path> written;
   try {
     for (const auto& [name, text] :

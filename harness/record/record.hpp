@@ -16,16 +16,16 @@
 
 namespace occbench {
 
-/// A run folder being written. Samples are written as they are taken, and a row as soon as its case is done:
-/// a crash loses at most a sample, and a power cut those of a few seconds.
+/// Writes a run folder: samples as they are taken, and a row as soon as its case is done. A crash loses at
+/// most one sample, a power cut those of a few seconds.
 class Recorder {
  public:
   /// Starts a new run in `folder`. Throws UserError(Exit::file) when it already holds one, or cannot be
   /// written.
   static Recorder create(RunFolder folder, const nlohmann::json& environment);
   /// Continues the run in `folder`: removes a row that a crash left incomplete. Throws
-  /// UserError(Exit::file) when there is no run, it is of another schema, or a row is not as the schema says
-  /// or of no case in `planned` (empty: any); no row is lost then.
+  /// UserError(Exit::file) where there is no run, its schema version differs, or a row violates the schema or
+  /// has no case in `planned` (empty: any); no row is lost then.
   static Recorder resume(RunFolder folder, const std::set<std::string>& planned = {});
 
   Recorder(Recorder&&) noexcept = default;
@@ -45,9 +45,9 @@ class Recorder {
   /// may be appended any more.
   void pack();
   /// Samples of cases without a row that were there when the run was resumed.
-  [[nodiscard]] const std::vector<SampleRow>& unfinished() const { return unfinished_; }
+  [[nodiscard]] const std::vector<SampleRow>& unfinished_samples() const { return unfinished_; }
   /// Ids of the cases whose rows were there when the run was resumed.
-  [[nodiscard]] const std::set<std::string>& finished() const { return finished_; }
+  [[nodiscard]] const std::set<std::string>& finished_cases() const { return finished_; }
   /// The environment of the run as written. Throws UserError(Exit::file) where it cannot be read, or a field
   /// has another type than in results/schema.json.
   [[nodiscard]] static nlohmann::json environment_of(const std::filesystem::path& folder);

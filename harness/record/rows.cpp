@@ -37,13 +37,13 @@ struct Column {
 };
 
 /// Columns known before any launch, once a footprint could be computed.
-bool planned(const CaseResult& r) { return r.planned.footprint.registers_per_thread > 0; }
-bool launchable(const CaseResult& r) { return r.planned.launch.grid_size > 0; }
-bool timed(const CaseResult& r) { return r.has_time(); }
-bool measured(const CaseResult& r) { return timed(r) && !r.planned.is_modelled; }
-bool bounded(const CaseResult& r) { return timed(r) && r.ceiling > 0; }
-bool two_speeds(const CaseResult& r) { return measured(r) && r.speeds.has_value(); }
-bool has_energy(const CaseResult& r) { return measured(r) && r.energy.has_value(); }
+bool is_planned(const CaseResult& r) { return r.planned.footprint.registers_per_thread > 0; }
+bool is_launchable(const CaseResult& r) { return r.planned.launch.grid_size > 0; }
+bool is_timed(const CaseResult& r) { return r.has_time(); }
+bool is_measured(const CaseResult& r) { return is_timed(r) && !r.planned.is_modelled; }
+bool has_ceiling(const CaseResult& r) { return is_timed(r) && r.ceiling > 0; }
+bool has_two_speeds(const CaseResult& r) { return is_measured(r) && r.speeds.has_value(); }
+bool has_energy(const CaseResult& r) { return is_measured(r) && r.energy.has_value(); }
 
 /// Throughput by the prediction's time, or its baseline's; empty without one.
 std::string predicted_rate(const CaseResult& r, double theory::Prediction::*time_s) {
@@ -52,7 +52,7 @@ std::string predicted_rate(const CaseResult& r, double theory::Prediction::*time
   return p && (*p).*time_s > 0 && work > 0 ? number(work / (*p).*time_s) : "";
 }
 
-/// The same at one end of the band; the longest time is the lowest rate.
+/// The same at one end of the band: the longest time gives the lowest rate.
 std::string predicted_end(const CaseResult& r, double theory::Band::*time_s) {
   const std::optional<theory::Band>& band = r.planned.forecast.band;
   const double work = amount(r.work, unit_of(r.planned.spec.variant->ceiling));
@@ -88,9 +88,9 @@ const std::vector<Column>& columns() {
       {"status", [](R r) { return std::string(to_string(r.planned.status)); }},
       {"reason", [](R r) { return r.planned.reason; }},
       {"block_size", [](R r) { return number(r.planned.spec.block_size); }},
-      {"grid_size", when(launchable, [](R r) { return r.planned.launch.grid_size; })},
+      {"grid_size", when(is_launchable, [](R r) { return r.planned.launch.grid_size; })},
       {"waves",
-       when(launchable,
+       when(is_launchable,
             [](R r) { return static_cast<double>(r.planned.launch.grid_size) / r.planned.wave_blocks; })},
       {"asked_resident_blocks", [](R r) { return dial(r.planned.spec.resident_blocks); }},
       {"asked_ballast_bytes", [](R r) { return dial(r.planned.spec.ballast_bytes); }},
@@ -102,9 +102,10 @@ const std::vector<Column>& columns() {
       {"data_type", [](R r) { return r.planned.spec.variant->dials.data_type; }},
       {"register_route", [](R r) { return std::string(to_string(r.planned.spec.variant->dials.route)); }},
       {"register_cap", [](R r) { return dial(r.planned.spec.variant->dials.register_cap); }},
-      {"registers_per_thread", when(planned, [](R r) { return r.planned.attributes.registers_per_thread; })},
-      {"local_bytes", when(planned, [](R r) { return r.planned.attributes.local_bytes; })},
-      {"static_smem_bytes", when(planned, [](R r) { return r.planned.attributes.static_smem_bytes; })},
+      {"registers_per_thread",
+       when(is_planned, [](R r) { return r.planned.attributes.registers_per_thread; })},
+      {"local_bytes", when(is_planned, [](R r) { return r.planned.attributes.local_bytes; })},
+      {"static_smem_bytes", when(is_planned, [](R r) { return r.planned.attributes.static_smem_bytes; })},
       {"dynamic_smem_bytes", [](R r) { return number(r.planned.footprint.dynamic_smem_bytes); }},
       {"carveout_percent", [](R r) { return number(r.planned.spec.carveout_percent); }},
       {"cluster_size", [](R r) { return number(r.planned.launch.cluster_size); }},
@@ -120,16 +121,16 @@ const std::vector<Column>& columns() {
       {"bank_conflict", [](R r) { return dial(dials(r).bank_conflict); }},
       {"lanes_apart", [](R r) { return number(dials(r).lanes_apart); }},
       {"divergent_warps", [](R r) { return number(dials(r).divergent_warps); }},
-      {"blocks_per_sm", when(planned, [](R r) { return r.planned.occupancy.blocks_per_sm; })},
-      {"warps_per_sm", when(planned, [](R r) { return r.planned.occupancy.warps_per_sm; })},
-      {"occupancy_theoretical", when(planned, [](R r) { return r.planned.occupancy.fraction; })},
+      {"blocks_per_sm", when(is_planned, [](R r) { return r.planned.occupancy.blocks_per_sm; })},
+      {"warps_per_sm", when(is_planned, [](R r) { return r.planned.occupancy.warps_per_sm; })},
+      {"occupancy_theoretical", when(is_planned, [](R r) { return r.planned.occupancy.fraction; })},
       {"limiters",
        [](R r) {
          return r.planned.occupancy.limiters == theory::Limiter::none
                     ? std::string()
                     : theory::to_string(r.planned.occupancy.limiters);
        }},
-      {"occupancy_textbook", when(planned, [](R r) { return r.planned.occupancy_textbook; })},
+      {"occupancy_textbook", when(is_planned, [](R r) { return r.planned.occupancy_textbook; })},
       {"blocks_per_sm_api", [](R r) { return number(r.blocks_per_sm_api); }},
       {"blocks_per_sm_resident", [](R r) { return number(r.blocks_per_sm_resident); }},
       {"clusters_api", [](R r) { return dial(r.planned.active_clusters); }},
@@ -154,37 +155,37 @@ const std::vector<Column>& columns() {
       {"l1_bytes", [](R r) { return number(r.counts.l1_bytes); }},
       {"stalls", [](R r) { return r.counts.stalls; }},
       {"counter_status", [](R r) { return r.counts.status; }},
-      {"iterations", when(launchable, [](R r) { return r.planned.iterations; })},
-      {"bytes_per_launch", when(timed, [](R r) { return r.work.bytes; })},
-      {"flop_per_launch", when(timed, [](R r) { return r.work.flop; })},
-      {"operations_per_launch", when(timed, [](R r) { return r.work.operations; })},
+      {"iterations", when(is_launchable, [](R r) { return r.planned.iterations; })},
+      {"bytes_per_launch", when(is_timed, [](R r) { return r.work.bytes; })},
+      {"flop_per_launch", when(is_timed, [](R r) { return r.work.flop; })},
+      {"operations_per_launch", when(is_timed, [](R r) { return r.work.operations; })},
       {"verified", [](R r) { return r.verified; }},
       {"samples", [](R r) { return number(r.samples); }},
       {"discarded", [](R r) { return number(r.discarded); }},
       {"stop_reason",
        [](R r) {
-         return !timed(r)               ? std::string()
+         return !is_timed(r)            ? std::string()
                 : r.planned.is_modelled ? "model"
                 : r.reached_precision   ? "precision"
                                         : "bound";
        }},
-      {"time_median_s", when(timed, [](R r) { return r.time_s.median; })},
-      {"time_ci95_low_s", when(measured, [](R r) { return r.time_s.low; })},
-      {"time_ci95_high_s", when(measured, [](R r) { return r.time_s.high; })},
-      {"time_p10_s", when(measured, [](R r) { return r.time_p10_s; })},
-      {"time_p90_s", when(measured, [](R r) { return r.time_p90_s; })},
+      {"time_median_s", when(is_timed, [](R r) { return r.time_s.median; })},
+      {"time_ci95_low_s", when(is_measured, [](R r) { return r.time_s.low; })},
+      {"time_ci95_high_s", when(is_measured, [](R r) { return r.time_s.high; })},
+      {"time_p10_s", when(is_measured, [](R r) { return r.time_p10_s; })},
+      {"time_p90_s", when(is_measured, [](R r) { return r.time_p90_s; })},
       {"speeds",
        [](R r) {
-         return !measured(r)           ? std::string()
+         return !is_measured(r)        ? std::string()
                 : !r.speeds            ? "one"
                 : r.speeds->in_streaks ? "two_in_phases"
                                        : "two";
        }},
-      {"time_fast_s", when(two_speeds, [](R r) { return r.speeds->fast; })},
-      {"time_slow_s", when(two_speeds, [](R r) { return r.speeds->slow; })},
-      {"slow_share", when(two_speeds, [](R r) { return r.speeds->slow_share; })},
-      {"sm_clock_hz", when(timed, [](R r) { return r.sm_clock_hz; })},
-      {"throughput", when(timed, [](R r) { return r.throughput; })},
+      {"time_fast_s", when(has_two_speeds, [](R r) { return r.speeds->fast; })},
+      {"time_slow_s", when(has_two_speeds, [](R r) { return r.speeds->slow; })},
+      {"slow_share", when(has_two_speeds, [](R r) { return r.speeds->slow_share; })},
+      {"sm_clock_hz", when(is_timed, [](R r) { return r.sm_clock_hz; })},
+      {"throughput", when(is_timed, [](R r) { return r.throughput; })},
       {"throughput_predicted", [](R r) { return predicted_rate(r, &theory::Prediction::time_s); }},
       {"throughput_predicted_low", [](R r) { return predicted_end(r, &theory::Band::high_s); }},
       {"throughput_predicted_high", [](R r) { return predicted_end(r, &theory::Band::low_s); }},
@@ -201,11 +202,11 @@ const std::vector<Column>& columns() {
        }},
       {"throughput_unit", [](R r) { return std::string(rate_name(unit_of(ceiling(r)))); }},
       {"ceiling_kind", [](R r) { return std::string(to_string(ceiling(r))); }},
-      {"ceiling", when(bounded, [](R r) { return r.ceiling; })},
-      {"percent_of_ceiling", when(bounded, [](R r) { return 100 * r.throughput / r.ceiling; })},
-      {"per_cycle_per_sm", when(timed, [](R r) { return r.per_cycle_per_sm; })},
-      {"cycles_per_iteration", when(timed, [](R r) { return r.cycles_per_iteration; })},
-      {"own_cycles_per_iteration", when(timed, [](R r) { return r.own_cycles_per_iteration; })},
+      {"ceiling", when(has_ceiling, [](R r) { return r.ceiling; })},
+      {"percent_of_ceiling", when(has_ceiling, [](R r) { return 100 * r.throughput / r.ceiling; })},
+      {"per_cycle_per_sm", when(is_timed, [](R r) { return r.per_cycle_per_sm; })},
+      {"cycles_per_iteration", when(is_timed, [](R r) { return r.cycles_per_iteration; })},
+      {"own_cycles_per_iteration", when(is_timed, [](R r) { return r.own_cycles_per_iteration; })},
       {"power_w", when(has_energy, [](R r) { return r.energy->power_w; })},
       {"energy_per_launch_j", when(has_energy, [](R r) { return r.energy->per_launch_j; })},
   };

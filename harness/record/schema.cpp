@@ -25,10 +25,10 @@ const nlohmann::json& whole_schema() {
   return schema;
 }
 
-std::string shown(const std::string& value) { return printable(excerpt(value)); }
+std::string printable_excerpt(const std::string& value) { return printable(excerpt(value)); }
 
 /// Whether all of `cell` is one number.
-bool reads(const std::string& cell, double& value) {
+bool parse_number(const std::string& cell, double& value) {
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   return error == std::errc{} && end == cell.data() + cell.size();
 }
@@ -49,17 +49,17 @@ std::string out_of_range(const nlohmann::json& entry, double value, const std::s
   return "";
 }
 
-/// The extended regular expression of POSIX, which has no \d, of a pattern of schema.json; a match needs no
-/// stack that grows with the text.
-std::shared_ptr<regex_t> compiled(std::string pattern) {
+/// Compiles a pattern of schema.json as a POSIX extended regular expression, which has no \d. Unlike
+/// std::regex, its matching does not recurse with the text's length.
+std::shared_ptr<regex_t> compile_pattern(std::string pattern) {
   for (std::size_t at = 0; (at = pattern.find("\\d", at)) != std::string::npos;)
     pattern.replace(at, 2, "[0-9]");
-  auto made = std::make_unique<regex_t>();
-  if (regcomp(made.get(), pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0)
+  auto regex = std::make_unique<regex_t>();
+  if (regcomp(regex.get(), pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0)
     throw std::logic_error("results/schema.json: pattern " + pattern);
-  return {made.release(), [](regex_t* it) {
-            regfree(it);
-            delete it;
+  return {regex.release(), [](regex_t* compiled) {
+            regfree(compiled);
+            delete compiled;
           }};
 }
 
@@ -67,7 +67,7 @@ bool matches(const regex_t& pattern, const std::string& text) {
   return text.find('\0') == std::string::npos && regexec(&pattern, text.c_str(), 0, nullptr, 0) == 0;
 }
 
-/// The entry that calls a column so, today or in an older version.
+/// The entry of a column by its present or an older name.
 const nlohmann::json* entry_of(const nlohmann::json& file, const std::string& column) {
   for (const char* list : {"columns", "gone"})
     if (const auto found = file.find(list); found != file.end())
@@ -76,7 +76,7 @@ const nlohmann::json* entry_of(const nlohmann::json& file, const std::string& co
   return nullptr;
 }
 
-/// What a cell may be: values of older versions, too. Any version that is read says so in `schema_version`.
+/// The values that a cell may have, including those of older versions. `schema_version` may have any.
 std::vector<nlohmann::json> allowed_by(const nlohmann::json& entry) {
   if (!entry.contains("allowed") || entry["name"] == "schema_version") return {};
   auto allowed = entry["allowed"].get<std::vector<nlohmann::json>>();
@@ -95,8 +95,8 @@ const nlohmann::json& file_of(std::string_view file, Origin origin) {
 }  // namespace
 
 const nlohmann::json& schema_entries(std::string_view file, Origin origin) {
-  const nlohmann::json& it = file_of(file, origin);
-  return it.contains("columns") ? it["columns"] : it.at("fields");
+  const nlohmann::json& rules = file_of(file, origin);
+  return rules.contains("columns") ? rules["columns"] : rules.at("fields");
 }
 
 std::string read_table(const std::filesystem::path& path) {
@@ -110,13 +110,13 @@ RowCheck::RowCheck(std::filesystem::path path, std::string_view file, const csv:
   const nlohmann::json& rules = file_of(file, origin);
   std::set<std::string_view> names;
   for (const std::string& name : header) {
-    if (!is_text(name)) refuse("column " + shown(name) + " is no text in UTF-8");
-    if (!names.insert(name).second) refuse("column " + shown(name) + " is there twice");
+    if (!is_text(name)) refuse("column " + printable_excerpt(name) + " is no text in UTF-8");
+    if (!names.insert(name).second) refuse("column " + printable_excerpt(name) + " is there twice");
     Column& column = columns_.emplace_back(Column{.name = name, .entry = entry_of(rules, name)});
     if (column.entry == nullptr) continue;
     column.allowed = allowed_by(*column.entry);
     if (column.entry->contains("pattern"))
-      column.pattern = compiled((*column.entry)["pattern"].get<std::string>());
+      column.pattern = compile_pattern((*column.entry)["pattern"].get<std::string>());
   }
 }
 
@@ -139,7 +139,8 @@ void RowCheck::check(const csv::Row& row) {
     refuse(std::to_string(row.size()) + " cells where the header has " + std::to_string(columns_.size()));
   for (std::size_t i = 0; i < row.size(); ++i) {
     Column& column = columns_[i];
-    if (!is_text(row[i])) refuse(shown(column.name) + ": " + shown(row[i]) + " is no text in UTF-8");
+    if (!is_text(row[i]))
+      refuse(printable_excerpt(column.name) + ": " + printable_excerpt(row[i]) + " is no text in UTF-8");
     if (column.entry == nullptr) continue;
     if (const std::string what = complaint(column, row[i]); !what.empty()) refuse(column.name + ": " + what);
   }
@@ -151,22 +152,23 @@ std::string RowCheck::complaint(Column& column, const std::string& cell) const {
   const std::string& type = entry["type"].get_ref<const std::string&>();
   if (type == "string") return text_complaint(column, cell);
   double value = 0;
-  if (!reads(cell, value) || !std::isfinite(value)) return shown(cell) + " is not a number";
+  if (!parse_number(cell, value) || !std::isfinite(value))
+    return printable_excerpt(cell) + " is not a number";
   if (type == "integer" && (std::rint(value) != value || std::abs(value) >= least_inexact))
-    return shown(cell) + " is not an integer";
+    return printable_excerpt(cell) + " is not an integer";
   if (!column.allowed.empty() &&
       std::ranges::find(column.allowed, nlohmann::json(value)) == column.allowed.end())
-    return not_one_of(shown(cell), column.allowed);
-  return out_of_range(entry, value, shown(cell));
+    return not_one_of(printable_excerpt(cell), column.allowed);
+  return out_of_range(entry, value, printable_excerpt(cell));
 }
 
 std::string RowCheck::text_complaint(Column& column, const std::string& cell) const {
   if (cell == column.last_good) return "";
   if (!column.allowed.empty() &&
       std::ranges::find(column.allowed, nlohmann::json(cell)) == column.allowed.end())
-    return not_one_of(shown(cell), column.allowed);
+    return not_one_of(printable_excerpt(cell), column.allowed);
   if (column.pattern && !matches(*column.pattern, cell))
-    return shown(cell) + " does not match " + (*column.entry)["pattern"].get<std::string>();
+    return printable_excerpt(cell) + " does not match " + (*column.entry)["pattern"].get<std::string>();
   column.last_good = cell;
   return "";
 }
@@ -186,7 +188,7 @@ void RowCheck::check_filled(const csv::Row& row) const {
     if (is_required && row[i].empty())
       refuse(columns_[i].name + ": empty in a row with status " + cell("status"));
     if (!row[i].empty() && is_model && (when == "measured" || when == "counted"))
-      refuse(columns_[i].name + ": " + shown(row[i]) + ", and source is model");
+      refuse(columns_[i].name + ": " + printable_excerpt(row[i]) + ", and source is model");
   }
   if (is_valid && !cell("reason").empty()) refuse("reason: must be empty in a valid row");
 }
@@ -204,19 +206,19 @@ bool has_type(const nlohmann::json& value, const std::string& type) {
 
 std::string value_complaint(const nlohmann::json& entry, const nlohmann::json& value) {
   if (!value.is_string() && !value.is_number()) return "";
-  const std::string text = shown(value.is_string() ? value.get<std::string>() : value.dump());
+  const std::string text = printable_excerpt(value.is_string() ? value.get<std::string>() : value.dump());
   if (const auto allowed = entry.find("allowed");
       allowed != entry.end() && std::ranges::find(*allowed, value) == allowed->end())
     return not_one_of(text, allowed->get<std::vector<nlohmann::json>>());
   if (entry.contains("pattern") && value.is_string() &&
-      !matches(*compiled(entry["pattern"].get<std::string>()), value.get<std::string>()))
+      !matches(*compile_pattern(entry["pattern"].get<std::string>()), value.get<std::string>()))
     return text + " does not match " + entry["pattern"].get<std::string>();
   return value.is_number() ? out_of_range(entry, value.get<double>(), text) : "";
 }
 
 std::string of_type(const nlohmann::json& value, const std::string& type) {
-  return shown(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) + " is not of type " +
-         type;
+  return printable_excerpt(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) +
+         " is not of type " + type;
 }
 
 std::string object_complaint(const nlohmann::json& object, const nlohmann::json& entries,
@@ -226,14 +228,15 @@ std::string object_complaint(const nlohmann::json& object, const nlohmann::json&
 std::string elements_complaint(const nlohmann::json& value, const nlohmann::json& entry,
                                const std::string& path, EnvironmentCheck check, int version) {
   for (const auto& [key, one] : value.items()) {
-    const std::string its = value.is_array() ? path + "[" + key + "]" : path + "." + shown(key);
+    const std::string entry_path =
+        value.is_array() ? path + "[" + key + "]" : path + "." + printable_excerpt(key);
     if (entry.contains("of")) {
-      if (!has_type(one, entry["of"])) return its + ": " + of_type(one, entry["of"]);
+      if (!has_type(one, entry["of"])) return entry_path + ": " + of_type(one, entry["of"]);
       continue;
     }
-    if (!one.is_object()) return its + ": " + of_type(one, "object");
+    if (!one.is_object()) return entry_path + ": " + of_type(one, "object");
     const nlohmann::json& inner = entry[value.is_array() ? "items" : "each"];
-    if (std::string what = object_complaint(one, inner, its + ".", check, version); !what.empty())
+    if (std::string what = object_complaint(one, inner, entry_path + ".", check, version); !what.empty())
       return what;
   }
   return "";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What results/schema.json says of a run's files: every reader judges by it what somebody else may have
-// written or damaged.
+// Checks a run's files against results/schema.json: somebody else may have written or damaged them.
 #pragma once
 
 #include <regex.h>
@@ -23,7 +22,7 @@ enum class Origin { run, attach };
 const nlohmann::json& schema_entries(std::string_view file, Origin origin = Origin::run);
 
 /// The text of cases.csv or of a table of attach. Throws UserError(Exit::file) where it cannot be read, is
-/// too large or holds zero bytes: holes read as such, and would be work that is not on the disk.
+/// too large or holds zero bytes: a sparse file reads as zeros, however large.
 std::string read_table(const std::filesystem::path& path);
 
 /// The cells of one CSV file. Older versions' names and values are known; columns of no schema may hold
@@ -37,11 +36,11 @@ class RowCheck {
   /// Throws UserError(Exit::file), which names file, row and column, at the first cell that is not as the
   /// schema says, and where the row has more or fewer cells than the header.
   void check(const csv::Row& row);
-  /// The same where the row itself may be one that was cut off: false for a last row without its line feed,
-  /// which is to be left out. One that spans lines was not cut off: a quote is missing.
+  /// The same for a row that may be cut off: false for a last row without its line feed, which the caller
+  /// leaves out. A row that spans lines was not cut off: a quote is missing.
   [[nodiscard]] bool is_whole(const csv::Record& record);
-  /// Throws likewise of a cell that is empty and must not be for the row's status and source, or the other
-  /// way round. `header` must have been the schema's own.
+  /// Throws likewise where the row's status and source require a cell that is empty, or forbid one that is
+  /// filled. `header` must have been the schema's own.
   void check_filled(const csv::Row& row) const;
   /// Throws UserError(Exit::file) about the row last checked.
   [[noreturn]] void refuse(const std::string& what) const;

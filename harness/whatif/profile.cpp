@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "harness/binary/ncu_table.hpp"
-#include "harness/io/joined.hpp"
+#include "harness/io/join.hpp"
 
 namespace occbench::whatif {
 namespace {
@@ -148,7 +148,7 @@ std::span<const std::string_view> metrics() { return metric_names; }
 std::string ncu_command() {
   return "ncu --clock-control none --print-kernel-base mangled --print-metric-instances details --csv "
          "--page raw --print-units base --metrics " +
-         joined(metric_names, ",") + " --log-file report.csv -k NAME -c 1 APP";
+         join(metric_names, ",") + " --log-file report.csv -k NAME -c 1 APP";
 }
 
 }  // namespace occbench::whatif

@@ -45,14 +45,14 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const fs::path cases = folder.path / "cases.csv";
   std::ofstream(cases, std::ios::binary) << csv::format(case_columns()) << fuzz::text_of(data, size);
   try {
-    const auto finished = Recorder::resume(folder.path).finished();
+    const auto finished = Recorder::resume(folder.path).finished_cases();
     const std::string kept = bytes_of(cases);
     std::istringstream in(kept);
     std::size_t rows = 0;
     for (; const auto record = csv::read(in); ++rows)
       fuzz::expect(record->complete && record->fields.size() == case_columns().size(), "a row is whole");
     fuzz::expect(rows > finished.size() || finished.empty(), "a finished case has its row");
-    fuzz::expect(Recorder::resume(folder.path).finished() == finished && bytes_of(cases) == kept,
+    fuzz::expect(Recorder::resume(folder.path).finished_cases() == finished && bytes_of(cases) == kept,
                  "a second time changes nothing");
   } catch (const UserError& refused) {
     fuzz::expect(refused.code() == Exit::file, "a folder is refused as a file is");

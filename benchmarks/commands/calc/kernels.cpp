@@ -13,7 +13,7 @@
 #include "benchmarks/report/table.hpp"
 #include "harness/binary/rounded_smem.hpp"
 #include "harness/io/check.hpp"
-#include "harness/io/joined.hpp"
+#include "harness/io/join.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"
 
 namespace occbench::commands {
@@ -231,7 +231,7 @@ void print_kernel_table(std::ostream& out, const std::string& source, const std:
   std::set<std::string> devices;
   for (const KernelRow& row : rows) devices.insert(row.device->facts.name);
   print_wrapped(out, source + ": " + std::to_string(rows.size()) +
-                         (rows.size() == 1 ? " kernel" : " kernels") + ", on " + joined(devices));
+                         (rows.size() == 1 ? " kernel" : " kernels") + ", on " + join(devices));
   out << '\n';
   print_aligned(out, table_of(kernel_columns, rows));
   print_statuses(out, rows);

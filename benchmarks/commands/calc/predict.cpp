@@ -9,7 +9,7 @@
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "harness/io/check.hpp"
-#include "harness/io/joined.hpp"
+#include "harness/io/join.hpp"
 
 namespace occbench::commands {
 
@@ -138,7 +138,7 @@ ParameterFile parameters_for(const std::string& device, const std::string& file)
   if (auto known = parameters_of_gpu(device)) return *known;
   const auto names = parameter_devices();
   if (std::ranges::find(names, device) != names.end()) return model_parameters(device);
-  throw UserError(Exit::usage, "no parameters of " + device + " are known, only of " + joined(names) +
+  throw UserError(Exit::usage, "no parameters of " + device + " are known, only of " + join(names) +
                                    "; --parameters FILE reads what `occbench calibrate` writes on it");
 }
 

@@ -10,7 +10,7 @@ namespace occbench::commands {
 namespace {
 
 template <class Words>
-std::string joined(const Words& words, const char* between = " ") {
+std::string join(const Words& words, const char* between = " ") {
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "" : between) + word;
   return all;
@@ -42,14 +42,13 @@ void write_bash(std::ostream& out, std::span<const CompletedCommand> commands) {
       for (const std::string& name : option.names) keys.push_back(shell_quoted(command.name + " " + name));
       const std::string value = option.value.kind == OptionValue::Kind::file     ? "FILE"
                                 : option.value.kind == OptionValue::Kind::folder ? "FOLDER"
-                                                                                 : joined(option.value.words);
-      out << "    " << joined(keys, " | ") << ") echo "
+                                                                                 : join(option.value.words);
+      out << "    " << join(keys, " | ") << ") echo "
           << shell_quoted((option.value.is_list ? "LIST " : "VALUE ") + value) << " ;;\n";
     }
     out << "    " << shell_quoted(command.name) << ") echo "
-        << shell_quoted(command.is_external ? "FILE" : joined(command.words)) << " ;;\n";
-    out << "    " << shell_quoted(command.name + " -") << ") echo " << shell_quoted(joined(options))
-        << " ;;\n";
+        << shell_quoted(command.is_external ? "FILE" : join(command.words)) << " ;;\n";
+    out << "    " << shell_quoted(command.name + " -") << ") echo " << shell_quoted(join(options)) << " ;;\n";
   }
   out << R"sh(  esac
 }
@@ -116,7 +115,7 @@ void write_zsh(std::ostream& out, std::span<const CompletedCommand> commands) {
     out << " _arguments";
     for (const CompletedOption& option : command.options) {
       const OptionValue& value = option.value;
-      const std::string words = joined(value.words);
+      const std::string words = join(value.words);
       std::string takes;
       if (value.kind != OptionValue::Kind::nothing)
         takes = "=[" + described(option.help) + "]:value:" +
@@ -128,10 +127,10 @@ void write_zsh(std::ostream& out, std::span<const CompletedCommand> commands) {
       else
         takes = "[" + described(option.help) + "]";
       for (const std::string& name : option.names)
-        out << " \\\n      " << shell_quoted("(" + joined(option.names) + ")" + name + takes);
+        out << " \\\n      " << shell_quoted("(" + join(option.names) + ")" + name + takes);
     }
     if (!command.words.empty() && !command.name.empty())
-      out << " \\\n      " << shell_quoted("1:word:(" + joined(command.words) + ")");
+      out << " \\\n      " << shell_quoted("1:word:(" + join(command.words) + ")");
     out << " ;;\n";
   }
   out << R"sh(  esac
@@ -152,7 +151,7 @@ void write_fish(std::ostream& out, std::span<const CompletedCommand> commands) {
           << literal(command.help) << '\n';
     if (command.is_external) out << here << " -F\n";
     if (!command.words.empty() && !command.name.empty())
-      out << here << " -a " << literal(joined(command.words)) << '\n';
+      out << here << " -a " << literal(join(command.words)) << '\n';
     for (const CompletedOption& option : command.options) {
       out << here;
       for (const std::string& name : option.names)
@@ -163,7 +162,7 @@ void write_fish(std::ostream& out, std::span<const CompletedCommand> commands) {
       if (value.kind == OptionValue::Kind::words) out << " -x";
       if (!value.words.empty())
         out << " -a "
-            << literal(value.is_list ? "(__fish_append , " + joined(value.words) + ")" : joined(value.words));
+            << literal(value.is_list ? "(__fish_append , " + join(value.words) + ")" : join(value.words));
       out << " -d " << literal(option.help) << '\n';
     }
   }

@@ -10,7 +10,7 @@
 #include "benchmarks/framework/numbers.hpp"
 #include "benchmarks/report/format.hpp"
 #include "harness/io/check.hpp"
-#include "harness/io/joined.hpp"
+#include "harness/io/join.hpp"
 
 namespace occbench::commands {
 namespace {
@@ -202,7 +202,7 @@ const InspectColumn& inspect_column(const std::string& name) {
   if (const auto* exact = find([&](std::string_view own) { return own == name; })) return *exact;
   if (const auto* only = find([&](std::string_view own) { return !name.empty() && own.starts_with(name); }))
     return *only;
-  throw UserError(Exit::usage, "no column '" + name + "'; there are " + joined(csv_header(columns)));
+  throw UserError(Exit::usage, "no column '" + name + "'; there are " + join(csv_header(columns)));
 }
 
 }  // namespace occbench::commands

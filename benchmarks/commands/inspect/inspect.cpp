@@ -22,7 +22,7 @@
 #include "benchmarks/report/table.hpp"
 #include "harness/binary/binaries.hpp"
 #include "harness/io/check.hpp"
-#include "harness/io/joined.hpp"
+#include "harness/io/join.hpp"
 
 namespace occbench::commands {
 namespace {
@@ -52,9 +52,9 @@ struct Side {
       architectures.insert(row.kernel->architecture);
       if (row.device != nullptr) devices.insert(row.device->facts.name);
     }
-    return name + ": " + count_of(kernels.size(), "kernel") + " for " + joined(architectures) +
-           (ptx.empty() ? "" : " and PTX for " + joined(ptx)) +
-           (devices.empty() ? "" : "; occupancy on " + joined(devices));
+    return name + ": " + count_of(kernels.size(), "kernel") + " for " + join(architectures) +
+           (ptx.empty() ? "" : " and PTX for " + join(ptx)) +
+           (devices.empty() ? "" : "; occupancy on " + join(devices));
   }
 };
 
@@ -77,7 +77,7 @@ Side read_side(const std::vector<std::string>& files) {
   if (!side.errors.empty()) throw UserError(Exit::file, join_first(side.errors, 1));
   if (has_link_time_code)
     throw UserError(Exit::file, side.name + " has only code for the device linker; give the linked file");
-  throw UserError(Exit::file, side.name + " has PTX for " + joined(side.ptx) +
+  throw UserError(Exit::file, side.name + " has PTX for " + join(side.ptx) +
                                   " and no machine code; `nvcc -cubin` compiles PTX");
 }
 
@@ -98,9 +98,9 @@ void add_rows(Side& side, const InspectOptions& o, Inspector& inspector) {
   const std::string wanted = o.architecture.starts_with("sm_") ? o.architecture : "sm_" + o.architecture;
   if (!o.architecture.empty())
     keep([&](const auto& k) { return k.architecture == wanted; },
-         "no code for " + wanted + "; it has code for " + joined(architectures));
+         "no code for " + wanted + "; it has code for " + join(architectures));
   keep([&](const auto& k) { return inspector.runs(k); },
-       "none of its code runs on --device; it has code for " + joined(architectures));
+       "none of its code runs on --device; it has code for " + join(architectures));
   for (const binary::CompiledKernel& kernel : side.kernels)
     std::ranges::move(inspector.rows_of(kernel), std::back_inserter(side.rows));
 }

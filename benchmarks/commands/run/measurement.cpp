@@ -44,8 +44,9 @@ std::vector<Case> cases_to_measure(const Plan& plan, const Runner& runner, const
   std::vector<Case> cases;
   for (const CaseSpec& spec : plan.specs)
     cases.push_back(resolve(spec, runner.device(), runner.arena(), runner.precision().launch_s));
-  std::erase_if(cases,
-                [&](const Case& c) { return recorder.finished().contains(c.id) || !plan.is_selected(c.id); });
+  std::erase_if(cases, [&](const Case& c) {
+    return recorder.finished_cases().contains(c.id) || !plan.is_selected(c.id);
+  });
   std::mt19937_64 random(seed);
   for (auto first = cases.begin(); first != cases.end();) {
     const auto last = std::find_if(
@@ -107,7 +108,7 @@ Measurement::Measurement(const Request& request, const Plan& plan, Runner& runne
 
 bool Measurement::measure() {
   start_stop_timer();
-  runner_.resume_from(recorder_.unfinished());
+  runner_.resume_from(recorder_.unfinished_samples());
   runner_.on_samples([this](std::span<const SampleRow> samples) { on_samples(samples); });
   Watchdog watchdog(options_.timeout_s, [this](const Case& c) { on_timeout(c); });
   runner_.on_case([&](const Case* c) {
@@ -173,7 +174,8 @@ void Measurement::resume_in_new_process(const std::string& why) {
   const auto noisy =
       std::ranges::count(results_, Status::noisy, [](const CaseResult& r) { return r.planned.status; });
   if (!arguments.empty())
-    exec_resume(arguments, recorder_.finished().size() + results_.size() - static_cast<std::size_t>(noisy));
+    exec_resume(arguments,
+                recorder_.finished_cases().size() + results_.size() - static_cast<std::size_t>(noisy));
 }
 
 /// None where something else reads this process's output when it ends.
@@ -200,7 +202,7 @@ int Measurement::conclude() {
 
   Planned next;
   if (plan_.preset == Preset::quick && !interrupted && options_.benchmark_filter.empty() &&
-      recorder_.finished().empty())
+      recorder_.finished_cases().empty())
     next = planned_in_standard(options_.experiments, device_.sm);
   if (options_.verbose) print_details(next, found);
   print_summary(out_, results_,
@@ -211,7 +213,7 @@ int Measurement::conclude() {
                  .half_width = runner_.precision().half_width,
                  .preset = options_.preset,
                  .next = next,
-                 .rows_before = recorder_.finished().size(),
+                 .rows_before = recorder_.finished_cases().size(),
                  .folder = recorder_.folder().string(),
                  .is_newest = is_newest(recorder_.folder()),
                  .disturbance = disturbance ? disturbance->said : "",

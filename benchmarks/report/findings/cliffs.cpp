@@ -13,7 +13,7 @@
 #include "benchmarks/report/findings/steps.hpp"
 #include "benchmarks/report/findings/sweeps.hpp"
 #include "benchmarks/report/format.hpp"
-#include "harness/io/joined.hpp"
+#include "harness/io/join.hpp"
 #include "harness/statistics/significance.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/theory/occupancy/catalogue.hpp"
@@ -70,7 +70,7 @@ class Finder {
       const Prediction prediction = prediction_of(pair);
       if (prediction.causes.empty()) continue;
       Cliff cliff = cliff_at(pair);
-      cliff.cause = joined(prediction.causes, " + ");
+      cliff.cause = join(prediction.causes, " + ");
       cliff.is_predicted = true;
       measure(cliff, pair);
       judge(cliff, pair, prediction.sign);
@@ -206,7 +206,7 @@ class Finder {
       cliff.verdict = "unclear";
       words.emplace_back("the interval holds both none and one that matters");
     }
-    cliff.note = joined(words, "; ");
+    cliff.note = join(words, "; ");
   }
 
   /// The drop by the model; NaN where it predicts nothing.
@@ -328,7 +328,7 @@ class Finder {
       if (const double a = number(at.a, name), b = number(at.b, name);
           name != at.sweep.dial && name != "grid_size" && a != b && !std::isnan(a) && !std::isnan(b))
         also.push_back(name + text(" %g -> %g", a, b));
-    cliff.note = "beyond the trend on both sides" + (also.empty() ? "" : "; also " + joined(also));
+    cliff.note = "beyond the trend on both sides" + (also.empty() ? "" : "; also " + join(also));
     return cliff;
   }
 

@@ -283,7 +283,7 @@ std::vector<std::string> Names::differences(const Line& line, const Line* other)
 }
 
 namespace {
-std::string joined(const std::string& noun, const std::vector<std::string>& words) {
+std::string join(const std::string& noun, const std::vector<std::string>& words) {
   std::string all = noun;
   for (std::size_t i = 0; i < words.size(); ++i) all += (i == 0 ? " (" : ", ") + words[i];
   return words.empty() ? all : all + ")";
@@ -291,11 +291,11 @@ std::string joined(const std::string& noun, const std::vector<std::string>& word
 }  // namespace
 
 std::string Names::name(const Line& line) const {
-  return joined(subject(rows_, line.places.front()), differences(line));
+  return join(subject(rows_, line.places.front()), differences(line));
 }
 
 std::string Names::name(std::size_t row) const {
-  return joined(subject(rows_, row), differing_words(row, std::nullopt, nullptr));
+  return join(subject(rows_, row), differing_words(row, std::nullopt, nullptr));
 }
 
 }  // namespace occbench::findings

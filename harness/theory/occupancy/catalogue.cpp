@@ -85,7 +85,7 @@ DeviceSpec entry(std::string name, const Arch& arch) {
   return device;
 }
 
-std::string joined(const std::vector<std::string>& words, const char* between) {
+std::string join(const std::vector<std::string>& words, const char* between) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
   return text;
@@ -186,11 +186,11 @@ DeviceSpec find_device(std::string_view name) {
   const std::string cc = cc_in(key);
   for (const Arch& arch : archs)
     if (cc == cc_text(arch)) return entry("cc" + cc, arch);
-  const std::string close = joined(close_names(key), ", ");
+  const std::string close = join(close_names(key), ", ");
   throw std::invalid_argument("unknown device '" + std::string(name.substr(0, max_name_length)) + "'; " +
                               (close.empty() ? "" : "close names: " + close + "; ") +
                               "`occbench calc --device list` has all names; or ccX.Y with X.Y one of " +
-                              joined(compute_capabilities(), " "));
+                              join(compute_capabilities(), " "));
 }
 
 std::vector<std::string> device_names() {

@@ -5,7 +5,7 @@
 
 #include "benchmarks/report/findings/own/view.hpp"
 #include "benchmarks/report/format.hpp"
-#include "harness/io/joined.hpp"
+#include "harness/io/join.hpp"
 
 namespace occbench::findings {
 
@@ -69,7 +69,7 @@ Sentences smem_spilling(const View& v) {
   for (const auto& [_, kernel] : kernels) {
     if (!kernel.equal.empty()) add(kernel.equal, "with as many blocks per SM");
     if (!kernel.fewer.empty())
-      add(kernel.fewer, "with fewer blocks (" + joined(lost_blocks(v, kernel.fewer)) + " per SM)");
+      add(kernel.fewer, "with fewer blocks (" + join(lost_blocks(v, kernel.fewer)) + " per SM)");
   }
   return clauses;
 }
@@ -89,7 +89,7 @@ Sentences warp_roles(const View& v) {
           text("%+.1f %% with %.0f", 100 * (v.rows.rate(p) / v.rows.rate(fewest) - 1), registers(p)));
     clauses.emplace_back(v.what(fewest) +
                              text(" spill below %.0f registers per consumer thread: ", registers(fewest)) +
-                             joined(losses),
+                             join(losses),
                          Places{fewest});
   }
   if (clean.size() > 1) {

@@ -9,7 +9,7 @@ namespace occbench {
 
 /// "a, b, c" of any range of texts.
 template <class Words>
-std::string joined(const Words& words, std::string_view between = ", ") {
+std::string join(const Words& words, std::string_view between = ", ") {
   std::string all;
   for (const auto& word : words) {
     if (!all.empty()) all += between;
