@@ -32,8 +32,9 @@ std::string lowest_occupancies(const Curve& curve, const CaseResult& peak) {
       steps.emplace_back(lowest, std::to_string(percent));
   }
   std::string line;
-  for (const auto& [lowest, reached] : steps)
-    line += (line.empty() ? "" : "; ") + reached + text(" %% of it at %.3g %% occupancy", 100 * lowest);
+  for (const auto& [lowest, shares_reached] : steps)
+    line +=
+        (line.empty() ? "" : "; ") + shares_reached + text(" %% of it at %.3g %% occupancy", 100 * lowest);
   return line;
 }
 
@@ -155,9 +156,9 @@ void print_listing(std::ostream& out, const std::vector<CaseResult>& results, co
     for (const Ceiling ceiling : {Ceiling::dram, Ceiling::l1, Ceiling::shared_memory, Ceiling::fp32,
                                   Ceiling::fp64, Ceiling::tensor_bf16, Ceiling::issue})
       print_peak(out, curves, ceiling);
-    for (const findings::ExperimentFindings& said : found) {
-      if (said.experiment != e.name || values < least_points) continue;
-      for (std::string words : findings::sentences(said)) {
+    for (const findings::ExperimentFindings& of_experiment : found) {
+      if (of_experiment.experiment != e.name || values < least_points) continue;
+      for (std::string words : findings::sentences(of_experiment)) {
         std::erase(words, '`');
         out << "  " << words << '\n';
       }

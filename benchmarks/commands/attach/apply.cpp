@@ -165,12 +165,13 @@ void print_changed(std::ostream& out, const Series& series) {
     const auto arm = k.arms.find(attach::first_level);
     const int blocks = arm == k.arms.end() ? 0 : arm->second.blocks_per_sm;
     table.push_back({printable(binary::short_name(k.name, name_room)),
-                     text("%d of %d", blocks, k.blocks_per_sm), grouped(k.launches), grouped(k.changed)});
+                     text("%d of %d", blocks, k.blocks_per_sm), with_thousands(k.launches),
+                     with_thousands(k.changed)});
   }
   out << '\n';
   print_aligned(out, table);
   if (series.changed.size() > rows_shown)
-    out << "and " << grouped(series.changed.size() - rows_shown) << " more\n";
+    out << "and " << with_thousands(series.changed.size() - rows_shown) << " more\n";
   out << '\n';
 }
 

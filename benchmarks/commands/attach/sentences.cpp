@@ -209,7 +209,7 @@ std::vector<std::string> sentences_of_lower(const Attached& found) {
                                        [](const Verdict& v) { return !v.levels.empty(); })) {
     const LevelFound& level = fastest_level(found.verdicts[i]);
     all.push_back(named(found, i) + " takes " + part(-level.from_untouched.value) + " less time with " +
-                  text("%.0f %% of its warps: ", 100 * level.warps) + grouped(level.added_smem_bytes) +
+                  text("%.0f %% of its warps: ", 100 * level.warps) + with_thousands(level.added_smem_bytes) +
                   " B more dynamic shared memory, at a carve-out of 100 %.");
   }
   return all;
@@ -345,7 +345,7 @@ std::string summary_of(const Collected& all) {
     ++kernels;
   }
   const auto several = [](std::uint64_t n, const char* what) {
-    return grouped(n) + " " + what + (n == 1 ? "" : "es");
+    return with_thousands(n) + " " + what + (n == 1 ? "" : "es");
   };
   return several(launches, "launch") + " of " + count_of(kernels, "kernel") + " in " +
          several(all.processes.size(), "process") + ", " + time_of(all.total_us()) + " of GPU time";

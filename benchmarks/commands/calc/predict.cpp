@@ -25,16 +25,18 @@ std::string kind_of(const theory::KernelClass& kernel) {
 
 /// "4 registers"; bytes are not counted in the plural.
 std::string amount(std::int64_t number, const std::string& unit) {
-  return grouped(number) + " " + unit + (number == 1 || unit.starts_with("B ") ? "" : "s");
+  return with_thousands(number) + " " + unit + (number == 1 || unit.starts_with("B ") ? "" : "s");
 }
 
 /// The step as the subject of a sentence: "Freeing 4 registers (36 -> 32)", "Blocks of 288 threads instead of
 /// 256"; and whether it is a plural.
 std::pair<std::string, bool> subject(const CliffPredictions::Step& step) {
   if (step.dial.name == std::string_view("block_size"))
-    return {"Blocks of " + amount(step.cliff.value, step.dial.unit) + " instead of " + grouped(step.dial.own),
+    return {"Blocks of " + amount(step.cliff.value, step.dial.unit) + " instead of " +
+                with_thousands(step.dial.own),
             true};
-  const std::string from_to = " (" + grouped(step.dial.own) + " -> " + grouped(step.cliff.value) + ")";
+  const std::string from_to =
+      " (" + with_thousands(step.dial.own) + " -> " + with_thousands(step.cliff.value) + ")";
   if (step.cliff.delta < 0) return {"Freeing " + amount(-step.cliff.delta, step.dial.unit) + from_to, false};
   return {amount(step.cliff.delta, step.dial.unit) + " more" + from_to, step.cliff.delta != 1};
 }

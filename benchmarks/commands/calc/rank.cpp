@@ -22,7 +22,8 @@ const theory::Occupancy& occupancy_of(const RankedLine& l) { return l.ranked.ans
 constexpr TextColumn<RankedLine> ranked_columns[] = {
     {"block size",
      [](const RankedLine& l) {
-       return grouped(l.ranked.query.footprint.block_size) + (l.is_api_pick ? " (the API's pick)" : "");
+       return with_thousands(l.ranked.query.footprint.block_size) +
+              (l.is_api_pick ? " (the API's pick)" : "");
      }},
     {"blocks per SM", [](const RankedLine& l) { return std::to_string(occupancy_of(l).blocks_per_sm); }},
     {"warps", [](const RankedLine& l) { return std::to_string(occupancy_of(l).warps_per_sm); }},
@@ -69,8 +70,9 @@ void print_ranked(std::ostream& out, const std::string& format, const CalcDevice
     return print_csv(out, csv_columns(), rows);
   }
   const theory::Footprint& f = query.footprint;
-  print_wrapped(out, device.facts.name + ": " + grouped(f.registers_per_thread) + " registers, " +
-                         grouped(f.static_smem_bytes) + " B static + " + grouped(f.dynamic_smem_bytes) +
+  print_wrapped(out, device.facts.name + ": " + with_thousands(f.registers_per_thread) + " registers, " +
+                         with_thousands(f.static_smem_bytes) + " B static + " +
+                         with_thousands(f.dynamic_smem_bytes) +
                          " B dynamic shared memory; block sizes by occupancy");
   out << '\n';
   const std::optional<int> pick = api_pick(device, query);

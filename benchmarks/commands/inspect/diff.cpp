@@ -54,7 +54,7 @@ std::set<std::string> architectures(const std::vector<Inspected>& rows) {
 std::string value_text(const Value& value, bool is_share) {
   if (std::holds_alternative<std::monostate>(value)) return "unknown";
   if (is_share) return percent(number_of(value).value_or(0));
-  return grouped(std::get<std::int64_t>(value));
+  return with_thousands(std::get<std::int64_t>(value));
 }
 
 void print_table(std::ostream& out, const std::string& format, const std::vector<Changed>& changed) {
@@ -170,9 +170,10 @@ void print_difference(std::ostream& out, const std::string& format, const std::s
                       const Difference& d) {
   if (format == "csv") return print_csv(out, diff_columns(), diff_rows(d));
   if (format == "json") return print_json_lines(out, diff_columns(), diff_rows(d));
-  print_wrapped(out, title + ": " + grouped(d.unchanged + d.changed.size()) + " in both, " +
-                         grouped(d.changed.size()) + " changed, " + grouped(d.only_before.size()) +
-                         " gone, " + grouped(d.only_after.size()) + " new");
+  print_wrapped(out, title + ": " + with_thousands(d.unchanged + d.changed.size()) + " in both, " +
+                         with_thousands(d.changed.size()) + " changed, " +
+                         with_thousands(d.only_before.size()) + " gone, " +
+                         with_thousands(d.only_after.size()) + " new");
   if (!d.changed.empty()) {
     out << '\n';
     print_table(out, format, d.changed);

@@ -146,7 +146,7 @@ bool print_errors(const std::vector<Side>& sides) {
       if (++count <= most_lines) print_wrapped(std::cerr, "occbench: " + printable(error));
   if (count > 1)
     print_wrapped(std::cerr,
-                  "occbench: " + grouped(count) +
+                  "occbench: " + with_thousands(count) +
                       " files, folders or parts could not be read; --ignore-unreadable accepts that");
   return count > 0;
 }

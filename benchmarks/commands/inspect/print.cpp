@@ -38,7 +38,7 @@ void print_remarks(std::ostream& out, const std::vector<Inspected>& rows) {
     for (const Inspected& row : rows)
       if (holds(row) && times[table_name(*row.kernel)]++ == 0) names.push_back(table_name(*row.kernel));
     for (std::string& name : names)
-      if (const std::size_t count = times[name]; count > 1) name += " (" + grouped(count) + " times)";
+      if (const std::size_t count = times[name]; count > 1) name += " (" + with_thousands(count) + " times)";
     if (!names.empty()) remarks.emplace_back(what, std::move(names));
   };
   for (const FindingText& each : finding_texts)

@@ -35,7 +35,7 @@ int largest_block(const theory::SmLimits& sm, const binary::CompiledKernel& kern
 }
 
 std::string change_text(std::int64_t delta, const std::string& what) {
-  return grouped(std::abs(delta)) + " " + what + (std::abs(delta) == 1 || what == "B" ? "" : "s") +
+  return with_thousands(std::abs(delta)) + " " + what + (std::abs(delta) == 1 || what == "B" ? "" : "s") +
          (delta < 0 ? " fewer" : " more");
 }
 
@@ -97,13 +97,13 @@ std::optional<int> blocks_within_bound(const Inspected& row) {
 /// and the hardware has 512 columns on an SM.
 std::string tensor_remark(const binary::CompiledKernel& kernel, const theory::Occupancy& o) {
   constexpr int columns_per_sm = 512;
-  std::string text = "by cuda_occupancy.h, " + grouped(kernel.virtual_resources) +
+  std::string text = "by cuda_occupancy.h, " + with_thousands(kernel.virtual_resources) +
                      " virtual resources per block leave room for " +
                      count_of(o.virtual_resource_limit.value_or(0), "block");
   const int columns = kernel.tensor_columns.value_or(0);
   if (columns > 0 && columns_per_sm / columns != o.virtual_resource_limit)
-    text += ", and an allocation of " + grouped(columns) + " of " + grouped(columns_per_sm) +
-            " columns of tensor memory for at most " + grouped(columns_per_sm / columns);
+    text += ", and an allocation of " + with_thousands(columns) + " of " + with_thousands(columns_per_sm) +
+            " columns of tensor memory for at most " + with_thousands(columns_per_sm / columns);
   return text + "; not measured on a GPU";
 }
 
@@ -132,7 +132,8 @@ std::optional<UsefulStep> nearest_cliff(const Inspected& row,
   }
   if (best || side != &theory::Cliffs::gains || row.kernel->takes_registers) return best;
   if (const auto both = theory::gains_together(sm, f))
-    best = {grouped(-both->registers.delta) + " registers and " + change_text(both->dynamic_smem.delta, "B"),
+    best = {with_thousands(-both->registers.delta) + " registers and " +
+                change_text(both->dynamic_smem.delta, "B"),
             both->registers.occupancy, both->registers.blocks_per_sm};
   return best;
 }

@@ -33,8 +33,9 @@ std::string registers_of(const Inspected& row) {
 
 std::optional<std::string> spills(const Changed& c) {
   if (spill_bytes(c.after) <= spill_bytes(c.before)) return std::nullopt;
-  const std::string before = c.before == nullptr ? "" : ", " + grouped(spill_bytes(c.before)) + " B before";
-  return "spills " + grouped(spill_bytes(c.after)) + " B with " + registers_of(*c.after) + before;
+  const std::string before =
+      c.before == nullptr ? "" : ", " + with_thousands(spill_bytes(c.before)) + " B before";
+  return "spills " + with_thousands(spill_bytes(c.after)) + " B with " + registers_of(*c.after) + before;
 }
 
 std::optional<std::string> lost_occupancy(const Changed& c) {

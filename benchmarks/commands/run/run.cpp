@@ -10,7 +10,7 @@
 #include "benchmarks/commands/run/measurement.hpp"
 #include "benchmarks/commands/run/node.hpp"
 #include "benchmarks/commands/run/task.hpp"
-#include "benchmarks/framework/described.hpp"
+#include "benchmarks/framework/experiments_json.hpp"
 #include "harness/device/machine_code.hpp"
 #include "harness/io/printable.hpp"
 #include "harness/measure/model_session.hpp"
@@ -143,7 +143,7 @@ Recorder open_recorder(const Request& request, const Plan& plan, const Runner& r
   const auto& parameters = plan.target.parameters;
   const RunDescription description{.command_line = request.command_line,
                                    .preset = o.preset,
-                                   .experiments = described(o.experiments),
+                                   .experiments = experiments_json(o.experiments),
                                    .seed = o.seed,
                                    .benchmark_filter = o.benchmark_filter,
                                    .counters = o.counters,

@@ -132,8 +132,8 @@ std::string span_of(std::string_view experiment, std::string_view column, double
 }
 
 std::string span(double low, double high) {
-  const std::string a = commands::grouped(std::llround(low));
-  const std::string b = commands::grouped(std::llround(high));
+  const std::string a = commands::with_thousands(std::llround(low));
+  const std::string b = commands::with_thousands(std::llround(high));
   return a == b ? a : a + " to " + b;
 }
 
