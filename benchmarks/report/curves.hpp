@@ -29,7 +29,7 @@ struct Curve {
   Ceiling ceiling = Ceiling::none;
   std::vector<Point> points;
   std::size_t values = 0;  ///< of the dial, that differ
-  [[nodiscard]] bool tells() const { return values >= least_points; }
+  [[nodiscard]] bool has_enough_points() const { return values >= least_points; }
 };
 
 /// The curves of those of `results` that have a time and belong to this experiment, in the order of their

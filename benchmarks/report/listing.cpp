@@ -52,7 +52,7 @@ void print_peak(std::ostream& out, const std::vector<Curve>& curves, Ceiling cei
   out << "  peak " << rate_under(ceiling) << ' ' << format_throughput(peak->throughput, ceiling);
   if (peak->ceiling > 0) out << text(" (%.1f %% of the ceiling)", 100 * peak->throughput / peak->ceiling);
   out << text(" at %.3g %% occupancy: ", 100 * peak->planned.occupancy.fraction) << peak->planned.id << '\n';
-  if (best->tells()) out << "    " << lowest_occupancies(*best, *peak) << '\n';
+  if (best->has_enough_points()) out << "    " << lowest_occupancies(*best, *peak) << '\n';
 }
 
 /// Work that one warp has in flight, in the unit of its throughput: an FMA per chain, or the bytes of the

@@ -132,7 +132,7 @@ std::string too_few_points(const std::vector<CaseResult>& results, const RunFact
     const auto more = f.next.values.find(e.name);
     if (more == f.next.values.end() || more->second < least_points) continue;
     const std::vector<Curve> curves = curves_of(e, results);
-    if (!curves.empty() && std::ranges::none_of(curves, &Curve::tells)) ++experiments_without;
+    if (!curves.empty() && std::ranges::none_of(curves, &Curve::has_enough_points)) ++experiments_without;
   }
   if (experiments_without == 0) return "";
   return count_of(experiments_without, "experiment") + ": too few points for a curve in " + f.preset +
