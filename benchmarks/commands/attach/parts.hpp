@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `occbench attach` is made of, by sources: apply, print, record, sm_shares, versions.
+// Parts of `occbench attach`, by source file: apply, print, record, sm_shares, versions.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace occbench::commands {
 
 /// --apply: alternates whole runs with fewer warps for some kernels and plain runs, and compares their
 /// wall times. `program` may be empty where a folder names it. Returns the exit code of the run that
-/// failed, or 0; 125 where stdout was another with the levels alone.
+/// failed, or 0; 125 where stdout differed with the levels alone.
 [[nodiscard]] int apply_levels(const AttachOptions& options, std::vector<std::string> program);
 
 /// The table of the kernels with most GPU time, what was skipped, and the sentence for the whole program.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `occbench attach` says of a program, under headings: worded here alone, for its folder and the tools.
+// Sentences of `occbench attach` on a program, under headings: for its folder and the tools.
 #pragma once
 
 #include <optional>
@@ -22,10 +22,10 @@ struct Attached {
 /// Numbers of kernels, most GPU time first.
 using Places = std::vector<std::size_t>;
 
-/// Their part of the GPU time.
+/// Their share of the GPU time.
 [[nodiscard]] double share_of(const Attached& found, const Places& kernels);
 
-/// Sentences, the most GPU time first. explain shows headings as they come.
+/// Sentences, the most GPU time first. explain shows headings in this order.
 struct Heading {
   std::string title;
   std::vector<std::string> sentences;
@@ -33,7 +33,7 @@ struct Heading {
 /// Those that have a sentence.
 [[nodiscard]] std::vector<Heading> headings_of(const Attached& found);
 
-/// A few sentences on the program: its time, what occupancy is worth in it, and how much was judged.
+/// A few sentences on the program: its time, how much occupancy matters, and how much was judged.
 [[nodiscard]] std::string whole_program(const Attached& found);
 
 /// "11,915 launches of 62 kernels in 1 process, 3.10 s of GPU time"

@@ -49,7 +49,7 @@ std::string effect(const CliffPredictions::Step& step, double occupancy,
   const auto verb = [plural = plural](double change) {
     return std::string(change > 0 ? "raise" : change < 0 ? "lower" : "leave") + (plural ? "" : "s");
   };
-  const double there = step.outcome->share_of_peak;
+  const double share_at_cliff = step.outcome->share_of_peak;
   const int moved = std::abs(step.gain) < negligible ? 0 : step.gain > 0 ? 1 : -1;
   const std::string first = verb(step.cliff.occupancy - occupancy);
   std::string text = who + " " + first + " occupancy from " + percent(occupancy) + " to " +
@@ -57,8 +57,8 @@ std::string effect(const CliffPredictions::Step& step, double occupancy,
   if (verb(moved) != first) text += verb(moved) + " ";
   text += kind_of(kernel);
   return text +
-         (moved == 0 ? " at " + percent(there)
-                     : " from " + percent(now.share_of_peak) + " to " + percent(there)) +
+         (moved == 0 ? " at " + percent(share_at_cliff)
+                     : " from " + percent(now.share_of_peak) + " to " + percent(share_at_cliff)) +
          " of peak";
 }
 
@@ -76,8 +76,9 @@ std::string contrast(const CliffPredictions::Step& step, int blocks_now, const t
                                   .ilp = kernel.ilp};
   ClassPredictor predictor(other, device, parameters);
   const double now = predictor.at(f.block_size, blocks_now).share_of_peak;
-  const double there = predictor.at(step.footprint.block_size, step.cliff.blocks_per_sm).share_of_peak;
-  return "; " + kind_of(other) + " " + gain_text(there / now - 1);
+  const double share_at_cliff =
+      predictor.at(step.footprint.block_size, step.cliff.blocks_per_sm).share_of_peak;
+  return "; " + kind_of(other) + " " + gain_text(share_at_cliff / now - 1);
 } catch (const std::invalid_argument&) {
   return "";  // the parameters suffice for the chosen class alone
 }

@@ -19,11 +19,11 @@ using Row = const Inspected&;
 using Rows = std::span<const Inspected>;
 
 template <typename T>
-std::string grouped_or_unknown(const std::optional<T>& value) {
+std::string with_thousands_or_unknown(const std::optional<T>& value) {
   return value ? with_thousands(*value) : "unknown";
 }
 
-/// Unknown without a device to answer for.
+/// Unknown without a device.
 Value of_answer(Row row, auto value) { return row.device == nullptr ? Value() : Value(value); }
 
 std::int64_t constant_bytes(Row row) {
@@ -116,11 +116,11 @@ constexpr InspectColumn columns[] = {
       }},
      Type::text},
     {{"stack_bytes", [](Row r) { return or_unknown(r.kernel->use.stack_bytes); }, "stack B",
-      [](Row r) { return grouped_or_unknown(r.kernel->use.stack_bytes); },
+      [](Row r) { return with_thousands_or_unknown(r.kernel->use.stack_bytes); },
       [](Rows rows) { return any(rows, [](Row r) { return r.kernel->use.stack_bytes != std::size_t{0}; }); }},
      Type::number},
     {{"spill_bytes", [](Row r) { return or_unknown(r.kernel->use.spill_bytes); }, "spilled B",
-      [](Row r) { return grouped_or_unknown(r.kernel->use.spill_bytes); }},
+      [](Row r) { return with_thousands_or_unknown(r.kernel->use.spill_bytes); }},
      Type::number},
     {{"has_local_array", [](Row r) { return or_unknown(r.kernel->has_local_array); }}, Type::number},
     {{"barriers", [](Row r) { return or_unknown(r.kernel->use.barriers); }, "barriers",
@@ -133,7 +133,7 @@ constexpr InspectColumn columns[] = {
     {{"is_linked", [](Row r) { return Value(std::int64_t{r.kernel->is_linked}); }}, Type::number},
     {{"launch_bound", [](Row r) { return or_unknown(r.kernel->launch_bound); }}, Type::number},
     {{"largest_block", [](Row r) { return or_unknown(r.largest_block); }, "largest block",
-      [](Row r) { return grouped_or_unknown(r.largest_block); },
+      [](Row r) { return with_thousands_or_unknown(r.largest_block); },
       [](Rows rows) {
         return any(rows, [](Row r) {
           return r.device != nullptr && r.largest_block != r.device->facts.sm.max_threads_per_block;

@@ -55,10 +55,10 @@ struct RegisterPool {
         own((kernel.use.registers_per_thread.value_or(0) + unit - 1) / unit * unit) {}
 
   /// Warpgroups that get the most.
-  [[nodiscard]] int served() const {
+  [[nodiscard]] int served_groups() const {
     return most > least ? std::clamp(groups * (own - least) / (most - least), 0, groups) : groups;
   }
-  [[nodiscard]] bool is_never_met() const { return groups > 0 && (own < least || served() == 0); }
+  [[nodiscard]] bool is_never_met() const { return groups > 0 && (own < least || served_groups() == 0); }
 };
 
 std::string pool_remark(const binary::CompiledKernel& kernel, int block_size) {
@@ -74,7 +74,7 @@ std::string pool_remark(const binary::CompiledKernel& kernel, int block_size) {
   if (pool.is_never_met())
     return text + ": at " + own + " registers per thread, " + std::to_string(pool.groups) +
            " warpgroups never have " + most + " for one; it deadlocks";
-  const int groups = pool.groups, served = pool.served();
+  const int groups = pool.groups, served = pool.served_groups();
   const int needed = ((groups - served) * pool.least + served * pool.most + groups - 1) / groups;
   return text + ": " + own + " registers per thread serve " + std::to_string(served) + " of " +
          std::to_string(groups) + " warpgroups with " + most + "; launched with fewer than " +
@@ -138,7 +138,7 @@ std::optional<UsefulStep> nearest_cliff(const Inspected& row,
   return best;
 }
 
-/// Of the block sizes with the highest occupancy.
+/// The size nearest to usual_block of those with the highest occupancy.
 const Ranked& nearest_to_usual(const std::vector<Ranked>& ranked) {
   const double highest = ranked.front().answer.occupancy.fraction;
   return *std::ranges::min_element(ranked, {}, [&](const Ranked& r) {

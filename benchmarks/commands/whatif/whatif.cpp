@@ -171,8 +171,8 @@ class Changes {
   std::vector<Change> all;
 
   void ask(const std::string& dial, const std::string& value, const theory::Footprint& f,
-           const std::string& why_not, const whatif::Gpu* there = nullptr) {
-    const whatif::Gpu& gpu = there != nullptr ? *there : kernel_.gpu();
+           const std::string& why_not, const whatif::Gpu* other_gpu = nullptr) {
+    const whatif::Gpu& gpu = other_gpu != nullptr ? *other_gpu : kernel_.gpu();
     Change change{.dial = dial,
                   .value = value,
                   .gpu = gpu.facts.name,
