@@ -245,7 +245,7 @@ Json inspect_binary(const std::string& source) {
                                     ? source + ": has PTX or link-time code, and no machine code"
                                     : contents.complaints.front());
   Inspector inspector("", resolve_offline, {}, std::nullopt);
-  std::vector<Inspected> rows;
+  std::vector<InspectedKernel> rows;
   for (const binary::CompiledKernel& kernel : contents.kernels)
     std::ranges::move(inspector.rows_of(kernel), std::back_inserter(rows));
   std::ostringstream out;

@@ -284,7 +284,7 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
   if (is_best && from.empty()) from = last_folder(program);
   const std::vector<std::string> known = from.empty() ? program : program_of(from);
   if (program.empty()) program = known;
-  const Advised advised = is_best ? best_of(from) : advice_of(o.apply);
+  const LevelPlan plan = is_best ? best_of(from) : advice_of(o.apply);
   const std::string options = for_library(o, levels_of(o.levels));
   check_program(program[0]);
 
@@ -296,7 +296,7 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
   const WorkFolder work(folder.path() / "runs");
 
   std::string advice;
-  for (const auto* const each : {&advised.levels, &advised.unchanged})
+  for (const auto* const each : {&plan.levels, &plan.unchanged})
     for (const attach::Advice& level : *each) advice += level.line();
   Runner runner(program, options, advice, work.path(), o.by_range);
   int code = 0;
@@ -312,7 +312,7 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
     if (series.runs.size() < 3) return code;
     if (code == 0) {
       print_changed(std::cerr, series);
-      print_result(std::cerr, series, advised.expected);
+      print_result(std::cerr, series, plan.expected);
     }
     record(folder.path(), series, {{"program", program}, {"from", from.string()}, {"apply", o.apply}});
     std::cerr << folder.path().string() << '\n';

@@ -20,14 +20,14 @@ using namespace attach;
 
 constexpr std::size_t long_name_room = 60, short_name_room = 44;
 
-double share_of_kernel(const Attached& found, std::size_t i) {
+double share_of_kernel(const AttachResults& found, std::size_t i) {
   const double total = found.all.total_us();
   return total > 0 ? found.all.kernels[i].total_us() / total : 0;
 }
 
 }  // namespace
 
-double share_of(const Attached& found, const Places& places) {
+double share_of(const AttachResults& found, const Places& places) {
   double share = 0;
   for (const std::size_t i : places) share += share_of_kernel(found, i);
   return share;
@@ -42,14 +42,14 @@ std::string quote_name(std::string name) {
 }
 
 /// "`softmax` (grid 64x32, 9.2 % of GPU time)"
-std::string kernel_phrase(const Attached& found, std::size_t i) {
+std::string kernel_phrase(const AttachResults& found, std::size_t i) {
   const Kernel& k = found.all.kernels[i];
   return quote_name(name_of(k, short_name_room) + range_phrase(k)) + " (grid " + grid_of(found.all, k) +
          ", " + part(share_of_kernel(found, i)) + " of GPU time)";
 }
 
 /// "...: 5 kernels, 3.1 % of GPU time, the largest `gelu`."; empty without kernels.
-std::vector<std::string> group_sentence(const Attached& found, const std::string& what,
+std::vector<std::string> group_sentence(const AttachResults& found, const std::string& what,
                                         const Places& places) {
   if (places.empty()) return {};
   const Kernel& largest = found.all.kernels[places[0]];
@@ -65,10 +65,10 @@ void append(std::vector<std::string>& to, std::vector<std::string> more) {
 /// "3.0 to 8.0", of a gain in percent
 std::string interval(double low, double high) { return text("%.1f to %.1f", 100 * low, 100 * high); }
 
-std::string sentence_of_caps(const Attached& found);
+std::string sentence_of_caps(const AttachResults& found);
 
 /// Where the time goes, how much occupancy matters, and how much was judged; some may be empty.
-std::vector<std::string> overview_of(const Attached& found) {
+std::vector<std::string> overview_of(const AttachResults& found) {
   const Collected& all = found.all;
   if (found.has_caps) return {sentence_of_time(all), sentence_of_caps(found)};
   const bool has_counters =
@@ -80,7 +80,7 @@ std::vector<std::string> overview_of(const Attached& found) {
   return {sentence_of_time(all), sentence(all, found.verdicts), sentence_of_judged(all, found.verdicts)};
 }
 
-std::vector<std::string> sentences_of_program(const Attached& found) {
+std::vector<std::string> sentences_of_program(const AttachResults& found) {
   std::vector<std::string> all = overview_of(found);
   all.push_back(sentence_of_lower(found.all, found.verdicts));
   if (found.is_same_output == false)
@@ -91,7 +91,7 @@ std::vector<std::string> sentences_of_program(const Attached& found) {
 }
 
 /// Kernels of no graph with a verdict for which `is_one` holds.
-Places places_of(const Attached& found, Finding finding,
+Places places_of(const AttachResults& found, Finding finding,
                  const std::function<bool(const Verdict&)>& is_one = nullptr) {
   Places places;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i)
@@ -103,7 +103,7 @@ Places places_of(const Attached& found, Finding finding,
 }
 
 /// The largest gain of the program's time first: by the next step or the fastest cap.
-void sort_by_gain(const Attached& found, Places& places,
+void sort_by_gain(const AttachResults& found, Places& places,
                   const std::function<double(const Verdict&)>& gain_of_kernel) {
   std::ranges::stable_sort(places, std::greater<>(), [&](std::size_t i) {
     return share_of_kernel(found, i) * gain_of_kernel(found.verdicts[i]);
@@ -112,7 +112,7 @@ void sort_by_gain(const Attached& found, Places& places,
 
 double next_gain(const Verdict& v) { return v.gain->value; }
 
-std::vector<std::string> sentences_of_needs(const Attached& found) {
+std::vector<std::string> sentences_of_needs(const AttachResults& found) {
   Places places =
       places_of(found, Finding::needs_occupancy, [](const Verdict& v) { return v.gain && v.gain->low > 0; });
   sort_by_gain(found, places, next_gain);
@@ -126,7 +126,7 @@ std::vector<std::string> sentences_of_needs(const Attached& found) {
   return all;
 }
 
-std::vector<std::string> sentences_of_caps(const Attached& found) {
+std::vector<std::string> sentences_of_caps(const AttachResults& found) {
   if (!found.has_caps) return {};
   Places faster, same, few;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
@@ -166,7 +166,7 @@ const LevelFound& largest_change(const Verdict& v) {
 }
 
 /// Of the kernels in graph `whole` that its time depends on: the largest changes first.
-std::vector<std::string> sentences_of_graph_kernels(const Attached& found, std::size_t whole) {
+std::vector<std::string> sentences_of_graph_kernels(const AttachResults& found, std::size_t whole) {
   Places places;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i)
     if (const Verdict& v = found.verdicts[i];
@@ -191,7 +191,7 @@ std::vector<std::string> sentences_of_graph_kernels(const Attached& found, std::
   return all;
 }
 
-std::vector<std::string> sentences_of_each_graph(const Attached& found) {
+std::vector<std::string> sentences_of_each_graph(const AttachResults& found) {
   std::vector<std::string> all;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
     const Verdict& v = found.verdicts[i];
@@ -205,7 +205,7 @@ std::vector<std::string> sentences_of_each_graph(const Attached& found) {
   return all;
 }
 
-std::vector<std::string> sentences_of_lower(const Attached& found) {
+std::vector<std::string> sentences_of_lower(const AttachResults& found) {
   std::vector<std::string> all;
   for (const std::size_t i : places_of(found, Finding::faster_at_lower_occupancy,
                                        [](const Verdict& v) { return !v.levels.empty(); })) {
@@ -218,7 +218,7 @@ std::vector<std::string> sentences_of_lower(const Attached& found) {
   return all;
 }
 
-std::vector<std::string> sentences_of_l1(const Attached& found) {
+std::vector<std::string> sentences_of_l1(const AttachResults& found) {
   std::vector<std::string> all;
   for (const std::size_t i : places_of(found, Finding::needs_l1))
     all.push_back(kernel_phrase(found, i) + " takes " + part(found.verdicts[i].l1->value) +
@@ -227,7 +227,7 @@ std::vector<std::string> sentences_of_l1(const Attached& found) {
 }
 
 /// Of the kernels that ran on fewer SMs: what binds each, then those that are unknown.
-std::vector<std::string> sentences_of_sms(const Attached& found) {
+std::vector<std::string> sentences_of_sms(const AttachResults& found) {
   std::vector<std::string> all;
   Places unknown;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
@@ -243,7 +243,7 @@ std::vector<std::string> sentences_of_sms(const Attached& found) {
   return all;
 }
 
-std::vector<std::string> sentences_of_counters(const Attached& found) {
+std::vector<std::string> sentences_of_counters(const AttachResults& found) {
   std::vector<std::string> all;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i)
     if (const Verdict& v = found.verdicts[i]; is_by_counters(v.finding))
@@ -251,7 +251,7 @@ std::vector<std::string> sentences_of_counters(const Attached& found) {
   return all;
 }
 
-std::vector<std::string> sentences_of_rest(const Attached& found) {
+std::vector<std::string> sentences_of_rest(const AttachResults& found) {
   Places unsure =
       places_of(found, Finding::needs_occupancy, [](const Verdict& v) { return v.gain && v.gain->low <= 0; });
   sort_by_gain(found, unsure, next_gain);
@@ -268,17 +268,17 @@ std::vector<std::string> sentences_of_rest(const Attached& found) {
   return all;
 }
 
-std::vector<std::string> sentences_of_unknown(const Attached& found) {
+std::vector<std::string> sentences_of_unknown(const AttachResults& found) {
   std::vector<std::string> all = group_sentence(found, "Unknown: run longer, or see `why` in kernels.csv",
                                                 places_of(found, Finding::unknown));
-  for (const Skipped& s : skipped_of(found))
+  for (const SkipGroup& s : skipped_of(found))
     all.push_back("Skipped, " + s.why + ": " + count_of(s.kernels, "kernel") + ", " + part(s.share) +
                   " of GPU time.");
   return all;
 }
 
 /// For a program with which caps were tried.
-std::string sentence_of_caps(const Attached& found) {
+std::string sentence_of_caps(const AttachResults& found) {
   std::size_t tried = 0;
   double tried_share = 0, gain = 0, below = 0, above = 0;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
@@ -302,14 +302,14 @@ std::string sentence_of_caps(const Attached& found) {
 
 }  // namespace
 
-std::string whole_program(const Attached& found) {
+std::string whole_program(const AttachResults& found) {
   std::string all;
   for (const std::string& sentence : overview_of(found))
     if (!sentence.empty()) all += (all.empty() ? "" : " ") + sentence;
   return all;
 }
 
-std::vector<Heading> headings_of(const Attached& found) {
+std::vector<Heading> headings_of(const AttachResults& found) {
   std::vector<Heading> headings = {{"the whole program", sentences_of_program(found)},
                                    {"caps on registers", sentences_of_caps(found)},
                                    {"work on first", sentences_of_needs(found)},
@@ -324,18 +324,18 @@ std::vector<Heading> headings_of(const Attached& found) {
   return headings;
 }
 
-std::vector<Skipped> skipped_of(const Attached& found) {
-  std::vector<Skipped> all;
+std::vector<SkipGroup> skipped_of(const AttachResults& found) {
+  std::vector<SkipGroup> all;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
     const Verdict& v = found.verdicts[i];
     if (v.finding != Finding::skipped || found.all.kernels[i].is_in_graph()) continue;
-    auto at = std::ranges::find(all, v.why, &Skipped::why);
+    auto at = std::ranges::find(all, v.why, &SkipGroup::why);
     if (at == all.end()) at = all.insert(all.end(), {.why = v.why});
     ++at->kernels;
     at->share += share_of_kernel(found, i);
   }
-  std::ranges::stable_sort(all, {}, &Skipped::why);
-  std::ranges::stable_sort(all, std::greater<>(), &Skipped::share);
+  std::ranges::stable_sort(all, {}, &SkipGroup::why);
+  std::ranges::stable_sort(all, std::greater<>(), &SkipGroup::share);
   return all;
 }
 

@@ -27,10 +27,10 @@ struct KernelRow {
   const CalcDevice* device = nullptr;
   Query query{};
   Answer answer{};
-  std::vector<Ranked> ranked{};  ///< of `--block-size all`
-  std::string rounded_smem{};    ///< "45.57 Kbyte/block", where the bytes are not known exactly
-  double underfilled_us = 0;     ///< time in launches of less than a wave
-  double few_blocks_us = 0;      ///< time in launches with fewer blocks than SMs
+  std::vector<RankedSize> ranked{};  ///< of `--block-size all`
+  std::string rounded_smem{};        ///< "45.57 Kbyte/block", where the bytes are not known exactly
+  double underfilled_us = 0;         ///< time in launches of less than a wave
+  double few_blocks_us = 0;          ///< time in launches with fewer blocks than SMs
 
   [[nodiscard]] bool has_run() const { return use.launches > 0; }
   [[nodiscard]] bool is_timed() const { return use.time_us > 0; }
@@ -96,11 +96,11 @@ std::string next_cliff(const KernelRow& row, std::optional<theory::Cliff> theory
 }
 
 /// "100.0 % with 128, 256, 512 and 9 more"
-std::string highest_occupancy(const std::vector<Ranked>& ranked) {
+std::string highest_occupancy(const std::vector<RankedSize>& ranked) {
   const Answer& best = ranked.front().answer;
   if (!best.launches()) return best.status;
   std::vector<std::string> sizes;
-  for (const Ranked& r : ranked)
+  for (const RankedSize& r : ranked)
     if (r.answer.launches() && r.answer.occupancy.fraction == best.occupancy.fraction)
       sizes.push_back(with_thousands(r.query.footprint.block_size));
   return percent(best.occupancy.fraction) + " with " + join_first(sizes, sizes_listed);
@@ -241,7 +241,7 @@ void print_kernel_table(std::ostream& out, const std::string& source, const std:
 /// Calls `use` with each query of the row and its answer.
 void for_each_answer(const KernelRow& row, const auto& use) {
   if (!row.is_ranked()) use(row.query, row.answer);
-  for (const Ranked& r : row.ranked) use(r.query, r.answer);
+  for (const RankedSize& r : row.ranked) use(r.query, r.answer);
 }
 
 void print_kernel_csv(std::ostream& out, const std::vector<KernelRow>& rows) {

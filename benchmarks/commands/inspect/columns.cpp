@@ -15,8 +15,8 @@
 namespace occbench::commands {
 namespace {
 
-using Row = const Inspected&;
-using Rows = std::span<const Inspected>;
+using Row = const InspectedKernel&;
+using Rows = std::span<const InspectedKernel>;
 
 template <typename T>
 std::string with_thousands_or_unknown(const std::optional<T>& value) {
@@ -60,10 +60,10 @@ std::string short_file_name(Row row) {
 /// "100.0 % with 128, 256, 512 and 9 more"
 std::string highest_occupancy(Row row) {
   constexpr std::size_t sizes_listed = 6;
-  const Inspected& best = row.ranked[0];
+  const InspectedKernel& best = row.ranked[0];
   if (!best.answer.launches()) return "cannot launch";
   std::vector<std::string> sizes;
-  for (const Inspected& each : row.ranked)
+  for (const InspectedKernel& each : row.ranked)
     if (each.answer.occupancy.fraction == best.answer.occupancy.fraction)
       sizes.push_back(with_thousands(each.query.footprint.block_size));
   return percent(best.answer.occupancy.fraction) + " with " + join_first(sizes, sizes_listed);

@@ -83,7 +83,7 @@ std::string pool_remark(const binary::CompiledKernel& kernel, int block_size) {
 }
 
 /// Resident blocks of the size in `__launch_bounds__`, in a kernel that asks there for more.
-std::optional<int> blocks_within_bound(const Inspected& row) {
+std::optional<int> blocks_within_bound(const InspectedKernel& row) {
   const binary::CompiledKernel& kernel = *row.kernel;
   if (!kernel.launch_bound || !kernel.is_linked) return std::nullopt;
   theory::Query query = row.query;
@@ -109,7 +109,7 @@ std::string tensor_remark(const binary::CompiledKernel& kernel, const theory::Oc
 
 /// The cliff with the smallest relative change of its dial. Static and dynamic shared memory count as one
 /// resource.
-std::optional<UsefulStep> nearest_cliff(const Inspected& row,
+std::optional<UsefulStep> nearest_cliff(const InspectedKernel& row,
                                         std::optional<theory::Cliff> theory::Cliffs::*side,
                                         bool may_change_block) {
   theory::Footprint f = row.query.footprint;
@@ -139,15 +139,15 @@ std::optional<UsefulStep> nearest_cliff(const Inspected& row,
 }
 
 /// The size nearest to usual_block of those with the highest occupancy.
-const Ranked& nearest_to_usual(const std::vector<Ranked>& ranked) {
+const RankedSize& nearest_to_usual(const std::vector<RankedSize>& ranked) {
   const double highest = ranked.front().answer.occupancy.fraction;
-  return *std::ranges::min_element(ranked, {}, [&](const Ranked& r) {
+  return *std::ranges::min_element(ranked, {}, [&](const RankedSize& r) {
     const bool is_best = r.answer.launches() && r.answer.occupancy.fraction == highest;
     return std::pair(!is_best, std::abs(r.query.footprint.block_size - usual_block));
   });
 }
 
-unsigned findings_of(const Inspected& row) {
+unsigned findings_of(const InspectedKernel& row) {
   const binary::CompiledKernel& kernel = *row.kernel;
   unsigned findings = 0;
   const auto add = [&](bool holds, Finding finding) {
@@ -221,8 +221,8 @@ const CalcDevice* Inspector::device_of(const std::string& cc) {
   return place->second ? &*place->second : nullptr;
 }
 
-std::vector<Inspected> Inspector::rows_of(const binary::CompiledKernel& kernel) {
-  Inspected row{.kernel = &kernel, .device = device_of(kernel.use.cc)};
+std::vector<InspectedKernel> Inspector::rows_of(const binary::CompiledKernel& kernel) {
+  InspectedKernel row{.kernel = &kernel, .device = device_of(kernel.use.cc)};
   if (row.device == nullptr) {
     row.answer.status = "no occupancy: unknown architecture " + kernel.architecture;
     row.findings = findings_of(row);
@@ -238,20 +238,20 @@ std::vector<Inspected> Inspector::rows_of(const binary::CompiledKernel& kernel) 
     f.block_size = fixed.value_or(sizes_.least);
     return {with_answer(row, row.query, theory::answer(sm, row.query))};
   }
-  const std::vector<Ranked> ranked = rank_block_sizes(*row.device, row.query);
+  const std::vector<RankedSize> ranked = rank_block_sizes(*row.device, row.query);
   if (!ranked.front().answer.launches() && *row.largest_block > 0) {  // bound to less than a warp
     f.block_size = *row.largest_block;
     row.is_chosen = true;
     return {with_answer(row, row.query, theory::answer(sm, row.query))};
   }
   if (sizes_.is_range) {
-    std::vector<Inspected> rows;
-    for (const Ranked& r : ranked)
+    std::vector<InspectedKernel> rows;
+    for (const RankedSize& r : ranked)
       if (const int size = r.query.footprint.block_size; size >= sizes_.least && size <= sizes_.most)
         rows.push_back(with_answer(row, r.query, r.answer));
     return rows;
   }
-  const Ranked& best = nearest_to_usual(ranked);
+  const RankedSize& best = nearest_to_usual(ranked);
   row.is_chosen = true;
   return {with_answer(row, best.query, best.answer)};
 }
@@ -271,7 +271,8 @@ theory::Query Inspector::query_of(const binary::CompiledKernel& kernel) const {
   return query;
 }
 
-Inspected Inspector::with_answer(Inspected row, const theory::Query& query, const theory::Answer& a) const {
+InspectedKernel Inspector::with_answer(InspectedKernel row, const theory::Query& query,
+                                       const theory::Answer& a) const {
   row.query = query;
   row.answer = a;
   if (a.launches()) {
