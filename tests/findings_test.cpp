@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/framework/described.hpp"
+#include "benchmarks/framework/experiments_json.hpp"
 #include "benchmarks/framework/sweep.hpp"
 #include "benchmarks/report/curves.hpp"
 #include "benchmarks/report/findings/cliffs.hpp"
@@ -115,7 +115,7 @@ const findings::Finding* of_kind(const std::vector<Highlight>& all, Kind kind) {
 }
 
 nlohmann::json environment() {
-  return {{"schema_version", 6}, {"source", "measured"}, {"experiments", described({})}};
+  return {{"schema_version", 6}, {"source", "measured"}, {"experiments", experiments_json({})}};
 }
 
 std::vector<findings::ExperimentFindings> all_findings(const std::vector<CaseResult>& results) {

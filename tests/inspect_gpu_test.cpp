@@ -87,7 +87,7 @@ class InspectOnDevice : public testing::Test {
     const int largest = attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     for (const int size : block_sizes) {
       commands::Inspector inspector(cc_, commands::resolve_offline, {.least = size, .most = size}, 0);
-      const commands::Inspected row = inspector.rows_of(kernel).front();
+      const commands::InspectedKernel row = inspector.rows_of(kernel).front();
       EXPECT_EQ(row.largest_block, largest);
       const int block = row.query.footprint.block_size;  // the kernel's own where it has one
       if (row.query.cluster_size > 1) continue;          // the driver's call knows blocks, not clusters

@@ -16,9 +16,9 @@ std::string refusal_of(const std::string& text, std::int64_t least = 0, std::int
 }
 
 TEST(ParseSize, TakesBinarySuffixesAndHexadecimals) {
-  for (const auto& [text, value] : {std::pair{"256", 256}, std::pair{" 48KiB ", 49152}, std::pair{"48k", 49152},
-                                    std::pair{"48KB", 49152}, std::pair{"1M", 1 << 20}, std::pair{"100b", 100},
-                                    std::pair{"0xc000", 49152}})
+  for (const auto& [text, value] :
+       {std::pair{"256", 256}, std::pair{" 48KiB ", 49152}, std::pair{"48k", 49152}, std::pair{"48KB", 49152},
+        std::pair{"1M", 1 << 20}, std::pair{"100b", 100}, std::pair{"0xc000", 49152}})
     EXPECT_EQ(parse_size(text, "--size"), value) << text;
   EXPECT_EQ(parse_size("8G", "--size"), std::int64_t{1} << 33);
   EXPECT_EQ(parse_size("-1", "--size", -1), -1);
@@ -36,9 +36,9 @@ TEST(ParseSize, RefusesInOneLineThatNamesTheOption) {
 }
 
 TEST(Grouped, SetsThousandsApart) {
-  EXPECT_EQ(grouped(79872), "79,872");
-  EXPECT_EQ(grouped(-1000), "-1,000");
-  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(with_thousands(79872), "79,872");
+  EXPECT_EQ(with_thousands(-1000), "-1,000");
+  EXPECT_EQ(with_thousands(999), "999");
 }
 
 }  // namespace

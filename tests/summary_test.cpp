@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/framework/described.hpp"
+#include "benchmarks/framework/experiments_json.hpp"
 #include "benchmarks/framework/sweep.hpp"
 #include "benchmarks/report/curves.hpp"
 #include "benchmarks/report/findings/folder.hpp"
@@ -114,9 +114,9 @@ bool says(const std::vector<std::string>& lines, const std::string& words) {
 /// With what is said of made-up results, as of a run.
 RunFacts with_findings(RunFacts facts, const std::vector<CaseResult>& results,
                        const char* source = "measured") {
-  facts.findings =
-      findings::findings_of_run(findings::Rows::of(results),
-                                {{"schema_version", 6}, {"source", source}, {"experiments", described({})}});
+  facts.findings = findings::findings_of_run(
+      findings::Rows::of(results),
+      {{"schema_version", 6}, {"source", source}, {"experiments", experiments_json({})}});
   return facts;
 }
 
@@ -297,7 +297,7 @@ TEST(Summary, SaysHowManyExperimentsHaveTooFewPointsOnOneLine) {
   facts = with_findings(facts, results);
   auto lines = summary(results, facts);
   EXPECT_TRUE(says(lines, "2 experiments: too few points for a curve in quick; --preset standard has them"));
-  EXPECT_FALSE(says(lines, clipped(names[0], 24))) << "and nothing of them is told";
+  EXPECT_FALSE(says(lines, clip(names[0], 24))) << "and nothing of them is told";
   EXPECT_NE(listing(results, facts.next)
                 .find("not enough points: at most 3 per curve; --preset "
                       "standard has 12"),
@@ -337,13 +337,14 @@ TEST(Words, FiguresHaveTheDigitsThatMeanSomething) {
 }
 
 TEST(Words, WrapsAtBlanksAndCutsWhatIsLeft) {
-  EXPECT_EQ(wrapped("one two three", 7, 2), (std::vector<std::string>{"one two", "three"}));
-  EXPECT_EQ(wrapped("one two three four", 8, 2), (std::vector<std::string>{"one two", "three..."}));
-  EXPECT_EQ(wrapped("costs up to 40 %", 14, 2), (std::vector<std::string>{"costs up to", "40 %"}))
+  EXPECT_EQ(wrap_and_clip("one two three", 7, 2), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(wrap_and_clip("one two three four", 8, 2), (std::vector<std::string>{"one two", "three..."}));
+  EXPECT_EQ(wrap_and_clip("costs up to 40 %", 14, 2), (std::vector<std::string>{"costs up to", "40 %"}))
       << "with its unit";
-  EXPECT_EQ(wrapped("a cap (12 -> 100 %)", 14, 2), (std::vector<std::string>{"a cap", "(12 -> 100 %)"}));
-  EXPECT_EQ(wrapped("ends with 4 ", 20, 1), std::vector<std::string>{"ends with 4"});
-  EXPECT_EQ(wrapped("", 8, 2), std::vector<std::string>{""});
+  EXPECT_EQ(wrap_and_clip("a cap (12 -> 100 %)", 14, 2),
+            (std::vector<std::string>{"a cap", "(12 -> 100 %)"}));
+  EXPECT_EQ(wrap_and_clip("ends with 4 ", 20, 1), std::vector<std::string>{"ends with 4"});
+  EXPECT_EQ(wrap_and_clip("", 8, 2), std::vector<std::string>{""});
 }
 
 }  // namespace

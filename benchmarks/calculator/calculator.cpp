@@ -217,13 +217,13 @@ Json map_of(const Json& question) {
           {"max_warps_per_sm", device.facts.sm.max_warps_per_sm()}};
 }
 
-/// What a stream writes goes to another during the object's lifetime.
-class Redirected {
+/// Sends a stream's output to another stream during the object's lifetime.
+class StreamRedirect {
  public:
-  Redirected(std::ostream& stream, std::ostream& to) : stream_(stream), old_(stream.rdbuf(to.rdbuf())) {}
-  Redirected(const Redirected&) = delete;
-  Redirected& operator=(const Redirected&) = delete;
-  ~Redirected() { stream_.rdbuf(old_); }
+  StreamRedirect(std::ostream& stream, std::ostream& to) : stream_(stream), old_(stream.rdbuf(to.rdbuf())) {}
+  StreamRedirect(const StreamRedirect&) = delete;
+  StreamRedirect& operator=(const StreamRedirect&) = delete;
+  ~StreamRedirect() { stream_.rdbuf(old_); }
 
  private:
   std::ostream& stream_;
@@ -238,14 +238,14 @@ bool is_binary_input() {
 }
 
 /// The kernels of a cubin, library or program, as `inspect FILE --format json` prints them.
-Json inspected(const std::string& source) {
+Json inspect_binary(const std::string& source) {
   binary::Contents contents = binary::read_binary(Descriptor(0), source);
   if (contents.kernels.empty())
     throw UserError(Exit::file, contents.complaints.empty()
                                     ? source + ": has PTX or link-time code, and no machine code"
                                     : contents.complaints.front());
   Inspector inspector("", resolve_offline, {}, std::nullopt);
-  std::vector<Inspected> rows;
+  std::vector<InspectedKernel> rows;
   for (const binary::CompiledKernel& kernel : contents.kernels)
     std::ranges::move(inspector.rows_of(kernel), std::back_inserter(rows));
   std::ostringstream out;
@@ -260,7 +260,7 @@ Json inspected(const std::string& source) {
 
 /// The kernels of standard input, as `calc FILE --format json` prints them, or `inspect` of a binary.
 Json kernels(const Json& question) {
-  if (is_binary_input()) return inspected(text_of(question.value("source", Json("the file"))));
+  if (is_binary_input()) return inspect_binary(text_of(question.value("source", Json("the file"))));
   CalcOptions options;
   options.device = text_of(question.value("device", Json()));
   options.format = "json";
@@ -271,7 +271,7 @@ Json kernels(const Json& question) {
   for (const binary::KernelUse& use : uses.kernels)
     if (need_size && !use.block_size) options.texts[0] = "256";
   std::ostringstream out, notes;
-  const Redirected redirected(std::cerr, notes);
+  const StreamRedirect redirect(std::cerr, notes);
   run_kernels(uses, source, out, options, resolve_offline);
   return {{"source", uses.source},
           {"notes", notes.str()},
@@ -322,8 +322,8 @@ Json predict(const Json& question) {
   return json;
 }
 
-using Asked = Json (*)(const Json&);
-constexpr std::pair<std::string_view, Asked> answers[] = {
+using Handler = Json (*)(const Json&);
+constexpr std::pair<std::string_view, Handler> handlers[] = {
     {"catalogue", catalogue}, {"answer", answer_to}, {"text", text_answer}, {"curves", curves},
     {"map", map_of},          {"kernels", kernels},  {"batch", batch},      {"predict", predict}};
 
@@ -331,8 +331,8 @@ Json ask(std::string_view text) {
   try {
     const Json question = Json::parse(parse_json(text).dump());
     const std::string what = text_of(question.value("ask", Json()));
-    for (const auto& [name, answer] : answers)
-      if (name == what) return answer(question);
+    for (const auto& [name, handle] : handlers)
+      if (name == what) return handle(question);
     throw std::invalid_argument("no question '" + what + "'");
   } catch (const std::exception& error) {
     return {{"error", printable(error.what())}};

@@ -33,7 +33,7 @@ nlohmann::ordered_json catalogue_name(const std::string& device_name) {
 }
 
 /// Six significant digits.
-nlohmann::ordered_json rounded(double value) {
+nlohmann::ordered_json round_to_six_digits(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", value);
   return std::strtod(text, nullptr);
@@ -123,9 +123,9 @@ nlohmann::ordered_json entry_of(const Recipe& recipe, const Estimate& found, std
                                {"unit", unit},
                                {"source", source.empty() ? "an empty kernel" : source},
                                {"method", found.method}};
-  if (found.value) entry["value"] = rounded(*found.value);
-  if (found.low) entry["low"] = rounded(*found.low);
-  if (found.high) entry["high"] = rounded(*found.high);
+  if (found.value) entry["value"] = round_to_six_digits(*found.value);
+  if (found.low) entry["low"] = round_to_six_digits(*found.low);
+  if (found.high) entry["high"] = round_to_six_digits(*found.high);
   return entry;
 }
 

@@ -125,16 +125,16 @@ std::vector<Recipe> calibration_recipes(const theory::SmLimits& sm) {
   const bool has_wgmma = sm.cc_major == 9 && sm.cc_minor == 0;
   const CaseSpec tensor = has_wgmma ? of("wgmma") : of("mma-2x3", {.block_size = 128, .resident_blocks = 4});
   constexpr double one_iteration_s = 1e-9;
-  const auto joined = [](std::vector<CaseSpec> a, const std::vector<CaseSpec>& b) {
+  const auto concatenate = [](std::vector<CaseSpec> a, const std::vector<CaseSpec>& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
   };
   const auto reads = some_warps("dram-read", 256, many);
-  std::vector<CaseSpec> loaded = joined({of("dram-chain", lone_warp)}, reads);
+  std::vector<CaseSpec> loaded = concatenate({of("dram-chain", lone_warp)}, reads);
   for (const int eighths : {6, 7, 8})  // two blocks with one chasing warp each
     loaded.push_back(of("dram-loaded", {.block_size = max_warps * eighths / 16 * 32, .resident_blocks = 2}));
   std::vector<CaseSpec> loaded_copies =
-      joined({of("dram-chain", lone_warp)}, some_warps("dram-copy", 256, many));
+      concatenate({of("dram-chain", lone_warp)}, some_warps("dram-copy", 256, many));
   for (const int eighths : {4, 5, 6, 8})
     loaded_copies.push_back(
         of("dram-loaded-copy", {.block_size = max_warps * eighths / 16 * 32, .resident_blocks = 2}));

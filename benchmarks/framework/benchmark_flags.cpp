@@ -24,22 +24,21 @@ struct Flag {
   bool refused = false;
 };
 
-constexpr const char* truth =
-    "(true|false|yes|no|on|off|t|f|y|n|1|0)?";  // the one value that may be left out
+constexpr const char* boolean_values = "(true|false|yes|no|on|off|t|f|y|n|1|0)?";  // the only optional value
 constexpr const char* true_or_false = "true or false";
 
 constexpr Flag flags_known[] = {
-    {"--benchmark_list_tests", truth, true_or_false},
+    {"--benchmark_list_tests", boolean_values, true_or_false},
     {"--benchmark_filter", "(?s).*", "a regular expression"},
     {"--benchmark_repetitions", "[1-9][0-9]{0,5}", "a whole number from 1 on"},
-    {"--benchmark_enable_random_interleaving", truth, true_or_false},
-    {"--benchmark_report_aggregates_only", truth, true_or_false},
-    {"--benchmark_display_aggregates_only", truth, true_or_false},
+    {"--benchmark_enable_random_interleaving", boolean_values, true_or_false},
+    {"--benchmark_report_aggregates_only", boolean_values, true_or_false},
+    {"--benchmark_display_aggregates_only", boolean_values, true_or_false},
     {"--benchmark_format", "console|json|csv", "console, json or csv"},
     {"--benchmark_out", ".+", "a path"},
     {"--benchmark_out_format", "console|json|csv", "console, json or csv"},
     {"--benchmark_color", "auto|true|false|yes|no|on|off|t|f|y|n|1|0", "auto, true or false"},
-    {"--benchmark_counters_tabular", truth, true_or_false},
+    {"--benchmark_counters_tabular", boolean_values, true_or_false},
     {"--benchmark_context", "[^=,]+=[^=,]*(,[^=,]+=[^=,]*)*", "KEY=VALUE,..."},
     {"--benchmark_time_unit", "ns|us|ms|s", "ns, us, ms or s"},
     {"--v", "-?[0-9]{1,4}", "a whole number"},
@@ -67,7 +66,7 @@ ParsedFlag read(const std::string& text) {
   if (flag->refused) throw UserError(Exit::usage, name + " has no meaning here: " + flag->says);
   const bool has_value = name.size() < text.size();
   const std::string value = has_value ? text.substr(name.size() + 1) : "";
-  if ((!has_value && flag->value != truth) || !RE2::FullMatch(value, flag->value))
+  if ((!has_value && flag->value != boolean_values) || !RE2::FullMatch(value, flag->value))
     throw UserError(Exit::usage, text + ": the value must be " + flag->says);
   return {flag, value};
 }
@@ -92,9 +91,11 @@ std::vector<std::string> with_environment(const std::vector<std::string>& flags)
     std::string variable(flag.name.substr(2));
     if (!variable.starts_with("benchmark_")) continue;
     std::ranges::transform(variable, variable.begin(), [](char c) { return std::toupper(c); });
-    const auto is_it = [&](const std::string& text) { return text.substr(0, text.find('=')) == flag.name; };
+    const auto is_same_flag = [&](const std::string& text) {
+      return text.substr(0, text.find('=')) == flag.name;
+    };
     const char* value = std::getenv(variable.c_str());
-    if (value == nullptr || std::ranges::any_of(flags, is_it)) continue;
+    if (value == nullptr || std::ranges::any_of(flags, is_same_flag)) continue;
     all.push_back(std::string(flag.name) + "=" + value);
     try {
       static_cast<void>(read(all.back()));
@@ -107,28 +108,28 @@ std::vector<std::string> with_environment(const std::vector<std::string>& flags)
 }
 
 BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags) {
-  BenchmarkFlags asked;
+  BenchmarkFlags result;
   for (const std::string& text : flags) {
     const ParsedFlag parsed = read(text);
     const std::string_view name = parsed.flag->name;
-    if (name == "--benchmark_filter") asked.filter = parsed.value;
-    if (name == "--benchmark_list_tests") asked.list_tests = is_true(parsed.value);
-    if (name == "--benchmark_format") asked.report_on_stdout = true;
-    if (name == "--benchmark_format") asked.csv_on_stdout = parsed.value == "csv";
-    if (name == "--benchmark_out_format") asked.file_format = parsed.value;
+    if (name == "--benchmark_filter") result.filter = parsed.value;
+    if (name == "--benchmark_list_tests") result.list_tests = is_true(parsed.value);
+    if (name == "--benchmark_format") result.report_on_stdout = true;
+    if (name == "--benchmark_format") result.csv_on_stdout = parsed.value == "csv";
+    if (name == "--benchmark_out_format") result.file_format = parsed.value;
     if (name == "--benchmark_out") {
-      asked.writes_file = true;
+      result.writes_file = true;
       check_writable(parsed.value);
     }
   }
-  static_cast<void>(benchmark_filter(asked.filter));
+  static_cast<void>(benchmark_filter(result.filter));
   const auto is_out_format = [](const std::string& text) {
     return text.starts_with("--benchmark_out_format");
   };
-  if (!asked.writes_file && std::ranges::any_of(flags, is_out_format))
+  if (!result.writes_file && std::ranges::any_of(flags, is_out_format))
     throw UserError(Exit::usage, "--benchmark_out_format needs --benchmark_out=FILE");
 
-  if (asked.writes_file && asked.file_format.empty()) asked.file_format = "json";
+  if (result.writes_file && result.file_format.empty()) result.file_format = "json";
 
   // The library keeps argv[0], and prints it at the end of the run.
   static std::vector<std::string> arguments;
@@ -144,7 +145,7 @@ BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags) {
   if (argc > 1)
     throw UserError(Exit::usage,
                     "Google Benchmark " + google_benchmark_version() + " has no flag '" + argv[1] + "'");
-  return asked;
+  return result;
 }
 
 std::function<bool(const std::string&)> benchmark_filter(std::string filter) {

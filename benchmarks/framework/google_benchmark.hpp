@@ -25,7 +25,7 @@ struct BenchmarkRun {
 
 /// Measures these cases, after parse_benchmark_flags(). Case i of `cases` is the benchmark named cases[i].id;
 /// its manual time is the median of its launches. False where the file of --benchmark_out could not be
-/// written whole.
+/// written completely.
 bool run_benchmarks(Runner& runner, const std::vector<Case>& cases, const BenchmarkRun& run);
 
 }  // namespace occbench

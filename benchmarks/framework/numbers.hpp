@@ -56,7 +56,7 @@ inline std::int64_t parse_size(std::string_view text, std::string_view what, std
 }
 
 /// 79872 -> "79,872".
-inline std::string grouped(std::integral auto number) {
+inline std::string with_thousands(std::integral auto number) {
   std::string digits = std::to_string(number);
   for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > (number < 0 ? 1 : 0); i -= 3)
     digits.insert(static_cast<std::size_t>(i), 1, ',');

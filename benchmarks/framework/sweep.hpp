@@ -53,7 +53,7 @@ class Sweep {
   /// full all, also at 16 and 32 warps. Whole waves, until an SM has processed 480 x 2,048 elements.
   void add_short_blocks(const Variant& variant, int elements_per_thread = 1);
   /// Row sums, whose block size is fixed: those with the least and the most bytes per thread at every block
-  /// size, the others at 256 threads; in `quick` what is both, in full all.
+  /// size, the others at 256 threads; in `quick` those that are both, in full all.
   void add_row_sums(std::string_view family, std::span<const int> warps_per_sm);
   /// Warps against bytes per access: the variants of a family whose accesses are narrow or 16 bytes wide, at
   /// these numbers of warps; also in `quick`, wide ones with 4 and narrow ones with one in flight: the
@@ -87,7 +87,7 @@ struct Experiment {
   std::string outside_model = {};  ///< why the model's error is not counted here; empty: it is
   bool user_kernels = false;       ///< of their own grids, whose residents cannot always be counted
   /// How its findings name a curve, form or family (as a plural: "read" is "reads") and the value of a column
-  /// ("ilp" is "{} points per thread"; empty: it goes without saying; "ilp 0" is the value 0).
+  /// ("ilp" is "{} points per thread"; empty: not mentioned; "ilp 0" is the value 0).
   std::vector<std::pair<std::string, std::string>> words = {};
   std::function<void(Sweep& sweep)> define = nullptr;  ///< adds the cases
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An experiment's cases as curves over its dial, and what may be read off them.
+// An experiment's cases as curves over its dial.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace occbench {
 
-/// A peak, a knee, a cliff or a law is told of a curve of at least so many different values of its dial. With
+/// A peak, a knee, a cliff or a law needs a curve of at least so many different values of its dial. With
 /// fewer the points around a change lie too far apart to say where it is, and the best of them is hardly the
 /// curve's best. A figure of one case alone (its residency, its prediction) needs no curve. The Python tools'
 /// number is the same (CURVE_POINTS in tools/occbench_tools/analysis.py), which tests/layering_test.py holds.
@@ -29,7 +29,7 @@ struct Curve {
   Ceiling ceiling = Ceiling::none;
   std::vector<Point> points;
   std::size_t values = 0;  ///< of the dial, that differ
-  [[nodiscard]] bool tells() const { return values >= least_points; }
+  [[nodiscard]] bool has_enough_points() const { return values >= least_points; }
 };
 
 /// The curves of those of `results` that have a time and belong to this experiment, in the order of their

@@ -77,39 +77,39 @@ std::string_view rate_under(Ceiling ceiling) {
 }
 
 std::string count_of(std::size_t number, const std::string& noun) {
-  return commands::grouped(number) + " " + noun + (number == 1 ? "" : "s");
+  return commands::with_thousands(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
 std::string join_first(const std::vector<std::string>& names, std::size_t most) {
   std::string line;
   for (std::size_t i = 0; i < std::min(names.size(), most); ++i) line += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > most) line += " and " + commands::grouped(names.size() - most) + " more";
+  if (names.size() > most) line += " and " + commands::with_thousands(names.size() - most) + " more";
   return line;
 }
 
-std::string shell_quoted(std::string_view word) {
+std::string shell_quote(std::string_view word) {
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
 }
 
-std::string clipped(const std::string& line, std::size_t room) {
+std::string clip(const std::string& line, std::size_t room) {
   return line.size() <= room ? line : line.substr(0, room - std::min<std::size_t>(room, 3)) + "...";
 }
 
-std::vector<std::string> broken(const std::string& words, std::size_t room, std::size_t most) {
+std::vector<std::string> wrap(const std::string& words, std::size_t room, std::size_t most) {
   std::vector<std::string> pieces;
   std::istringstream in(words);
-  bool glued = false;  // a figure stays with its unit
+  bool keeps_next = false;  // a number stays with its unit
   bool was_number = false;
   for (std::string word; in >> word;) {
     const bool is_figure = word.find_first_not_of("(+-0123456789.,>") == std::string::npos;
     const bool is_number = is_figure && word.find_first_of("0123456789") != std::string::npos;
-    if (glued && !(was_number && is_number))  // a list of figures may end a line anywhere
+    if (keeps_next && !(was_number && is_number))  // a list of numbers may break anywhere
       pieces.back() += " " + word;
     else
       pieces.push_back(word);
-    glued = is_figure;
+    keeps_next = is_figure;
     was_number = is_number;
   }
   std::vector<std::string> lines{""};
@@ -123,9 +123,9 @@ std::vector<std::string> broken(const std::string& words, std::size_t room, std:
   return lines;
 }
 
-std::vector<std::string> wrapped(const std::string& words, std::size_t room, std::size_t most) {
-  std::vector<std::string> lines = broken(words, room, most);
-  for (std::string& line : lines) line = clipped(line, room);
+std::vector<std::string> wrap_and_clip(const std::string& words, std::size_t room, std::size_t most) {
+  std::vector<std::string> lines = wrap(words, room, most);
+  for (std::string& line : lines) line = clip(line, room);
   return lines;
 }
 

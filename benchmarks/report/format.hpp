@@ -37,16 +37,16 @@ std::string count_of(std::size_t number, const std::string& noun);
 std::string join_first(const std::vector<std::string>& names, std::size_t most);
 
 /// One word for a shell, in single quotes.
-std::string shell_quoted(std::string_view word);
+std::string shell_quote(std::string_view word);
 
 /// At most `room` characters; a longer line ends with "...".
-std::string clipped(const std::string& line, std::size_t room);
+std::string clip(const std::string& line, std::size_t room);
 
 /// Lines of at most `room` characters, broken at blanks but not between a number and its unit. A longer word
 /// has its own line; the line number `most` has all the rest.
-std::vector<std::string> broken(const std::string& words, std::size_t room, std::size_t most);
+std::vector<std::string> wrap(const std::string& words, std::size_t room, std::size_t most);
 
 /// The same, with longer lines clipped.
-std::vector<std::string> wrapped(const std::string& words, std::size_t room, std::size_t most);
+std::vector<std::string> wrap_and_clip(const std::string& words, std::size_t room, std::size_t most);
 
 }  // namespace occbench

@@ -32,8 +32,9 @@ std::string lowest_occupancies(const Curve& curve, const CaseResult& peak) {
       steps.emplace_back(lowest, std::to_string(percent));
   }
   std::string line;
-  for (const auto& [lowest, reached] : steps)
-    line += (line.empty() ? "" : "; ") + reached + text(" %% of it at %.3g %% occupancy", 100 * lowest);
+  for (const auto& [lowest, shares_reached] : steps)
+    line +=
+        (line.empty() ? "" : "; ") + shares_reached + text(" %% of it at %.3g %% occupancy", 100 * lowest);
   return line;
 }
 
@@ -51,7 +52,7 @@ void print_peak(std::ostream& out, const std::vector<Curve>& curves, Ceiling cei
   out << "  peak " << rate_under(ceiling) << ' ' << format_throughput(peak->throughput, ceiling);
   if (peak->ceiling > 0) out << text(" (%.1f %% of the ceiling)", 100 * peak->throughput / peak->ceiling);
   out << text(" at %.3g %% occupancy: ", 100 * peak->planned.occupancy.fraction) << peak->planned.id << '\n';
-  if (best->tells()) out << "    " << lowest_occupancies(*best, *peak) << '\n';
+  if (best->has_enough_points()) out << "    " << lowest_occupancies(*best, *peak) << '\n';
 }
 
 /// Work that one warp has in flight, in the unit of its throughput: an FMA per chain, or the bytes of the
@@ -155,9 +156,9 @@ void print_listing(std::ostream& out, const std::vector<CaseResult>& results, co
     for (const Ceiling ceiling : {Ceiling::dram, Ceiling::l1, Ceiling::shared_memory, Ceiling::fp32,
                                   Ceiling::fp64, Ceiling::tensor_bf16, Ceiling::issue})
       print_peak(out, curves, ceiling);
-    for (const findings::ExperimentFindings& said : found) {
-      if (said.experiment != e.name || values < least_points) continue;
-      for (std::string words : findings::sentences(said)) {
+    for (const findings::ExperimentFindings& of_experiment : found) {
+      if (of_experiment.experiment != e.name || values < least_points) continue;
+      for (std::string words : findings::sentences(of_experiment)) {
         std::erase(words, '`');
         out << "  " << words << '\n';
       }

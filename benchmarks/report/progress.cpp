@@ -57,7 +57,7 @@ void Progress::show(const std::string& case_id) {
   }
   line += case_id;
   if (const auto columns = terminal_columns(STDERR_FILENO))
-    line = clipped(line, *columns - 3);  // leaves room for ^C
+    line = clip(line, *columns - 3);  // leaves room for ^C
   std::fprintf(stderr, terminal_ ? "\r\033[K%s" : "%s\n", line.c_str());
   std::fflush(stderr);
 }

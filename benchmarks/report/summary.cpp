@@ -19,24 +19,24 @@ namespace {
 using Lines = std::vector<std::string>;
 
 constexpr std::size_t most_findings = 5;
-constexpr std::size_t most_invalid = 3;  // cases of which the reason is told
-constexpr std::size_t most_skipped = 2;  // reasons
-constexpr double disturbed = 0.01;       // of the samples, discarded because the clock dipped; 0.5 % is usual
+constexpr std::size_t most_invalid = 3;   // cases whose reason is printed
+constexpr std::size_t most_skipped = 2;   // reasons
+constexpr double disturbed_share = 0.01;  // discarded samples, for clock dips; 0.5 % is usual
 
-/// What a run's cases came to.
+/// Counts of a run's cases.
 struct Tally {
-  std::map<Status, std::size_t> of;
+  std::map<Status, std::size_t> by_status;
   std::map<std::string, std::size_t> skipped;  ///< by reason
   Lines invalid;                               ///< case and reason
   std::size_t precise = 0;
   std::size_t two_speeds = 0;
-  std::size_t emptier = 0;  ///< fewer blocks were seen on an SM than theory says
+  std::size_t fewer_blocks = 0;  ///< cases with fewer blocks on an SM than theory says
   std::size_t samples = 0;
   std::size_t discarded = 0;
 
   explicit Tally(const std::vector<CaseResult>& results) {
     for (const CaseResult& r : results) {
-      ++of[r.planned.status];
+      ++by_status[r.planned.status];
       if (r.planned.status == Status::invalid) invalid.push_back(r.planned.id + ": " + r.planned.reason);
       if (r.planned.status == Status::skipped) ++skipped[r.planned.reason];
       samples += r.samples;
@@ -45,17 +45,19 @@ struct Tally {
       if (r.reached_precision) ++precise;
       if (r.speeds) ++two_speeds;
       if (r.blocks_per_sm_resident && *r.blocks_per_sm_resident < r.planned.occupancy.blocks_per_sm)
-        ++emptier;
+        ++fewer_blocks;
     }
   }
 
-  [[nodiscard]] std::size_t count(Status status) const { return of.contains(status) ? of.at(status) : 0; }
+  [[nodiscard]] std::size_t count(Status status) const {
+    return by_status.contains(status) ? by_status.at(status) : 0;
+  }
 };
 
 /// A paragraph; all its lines but the first are indented.
 void add(Lines& lines, const std::string& words, std::size_t most) {
   std::string before;
-  for (const std::string& line : wrapped(words, summary_columns - 2, most)) {
+  for (const std::string& line : wrap_and_clip(words, summary_columns - 2, most)) {
     lines.push_back(before + line);
     before = "  ";
   }
@@ -68,11 +70,11 @@ std::string with_article(const std::string& name) {
 }
 
 /// "2,394 cases in 52 s", "interrupted after 812 of 2,394 cases, in 18 s"
-std::string how_many(std::size_t cases, const RunFacts& f) {
+std::string cases_and_time(std::size_t cases, const RunFacts& f) {
   const std::string time = duration(f.seconds);
   if (!f.interrupted) return count_of(cases, "case") + " in " + time;
-  return "interrupted after " + commands::grouped(cases) + " of " + count_of(f.expected, "case") + ", in " +
-         time;
+  return "interrupted after " + commands::with_thousands(cases) + " of " + count_of(f.expected, "case") +
+         ", in " + time;
 }
 
 std::string headline(const Tally& t, std::size_t cases, const RunFacts& f) {
@@ -81,15 +83,15 @@ std::string headline(const Tally& t, std::size_t cases, const RunFacts& f) {
   if (f.is_model) {
     const std::string name = f.device.substr(f.device.rfind(' ') + 1);
     words = "The model of " + with_article(name) +
-            (f.interrupted ? ": " + how_many(cases, f) : " predicts " + how_many(valid, f));
+            (f.interrupted ? ": " + cases_and_time(cases, f) : " predicts " + cases_and_time(valid, f));
   } else {
-    words = f.device + ": " + how_many(cases, f);
+    words = f.device + ": " + cases_and_time(cases, f);
     if (valid > 0) {
       const double precise = static_cast<double>(t.precise) / static_cast<double>(valid);
       const double lost =
           static_cast<double>(t.discarded) / std::max(1.0, static_cast<double>(t.samples + t.discarded));
       words += text(", %.0f %% to +-%.2g %%", 100 * precise, 100 * f.half_width);
-      if (lost >= disturbed && f.disturbance.empty())
+      if (lost >= disturbed_share && f.disturbance.empty())
         words += text(", disturbed: %.2g %% of samples discarded for a low clock", 100 * lost);
     }
   }
@@ -113,24 +115,24 @@ void add_findings(Lines& lines, const std::vector<findings::Highlight>& findings
   for (const findings::Highlight& f : findings) {
     std::string words = f.finding.words;
     std::erase(words, '`');
-    std::string name = clipped(f.experiment, width);
+    std::string name = clip(f.experiment, width);
     name.resize(width + 2, ' ');
     std::string before = "  " + name;
-    for (const std::string& line : wrapped(words, room, 3)) {
+    for (const std::string& line : wrap_and_clip(words, room, 3)) {
       lines.push_back(before + line);
       before.assign(indent, ' ');
     }
   }
 }
 
-/// How many experiments nothing can be said of, and who could.
+/// How many experiments have no curve with enough points, and the preset that has.
 std::string too_few_points(const std::vector<CaseResult>& results, const RunFacts& f) {
   std::size_t experiments_without = 0;
   for (const Experiment& e : experiments()) {
     const auto more = f.next.values.find(e.name);
     if (more == f.next.values.end() || more->second < least_points) continue;
     const std::vector<Curve> curves = curves_of(e, results);
-    if (!curves.empty() && std::ranges::none_of(curves, &Curve::tells)) ++experiments_without;
+    if (!curves.empty() && std::ranges::none_of(curves, &Curve::has_enough_points)) ++experiments_without;
   }
   if (experiments_without == 0) return "";
   return count_of(experiments_without, "experiment") + ": too few points for a curve in " + f.preset +
@@ -138,7 +140,7 @@ std::string too_few_points(const std::vector<CaseResult>& results, const RunFact
 }
 
 /// "predictions: 3.4 % off on average, 25 % at worst (CASE)"; empty where nothing was predicted and measured.
-std::string of_predictions(const std::vector<CaseResult>& results) {
+std::string prediction_errors(const std::vector<CaseResult>& results) {
   double sum = 0;
   double worst = 0;
   std::size_t predicted = 0;
@@ -166,26 +168,26 @@ Lines warnings(const Tally& t, const RunFacts& f) {
     lines.push_back("invalid: " + t.invalid[i]);
   if (t.invalid.size() > most_invalid)
     lines.push_back(count_of(t.invalid.size() - most_invalid, "more case") + " invalid: cases.csv says why");
-  if (t.emptier > 0)
-    lines.push_back(count_of(t.emptier, "case") + " had fewer blocks on an SM than theory says");
+  if (t.fewer_blocks > 0)
+    lines.push_back(count_of(t.fewer_blocks, "case") + " had fewer blocks on an SM than theory says");
   if (t.two_speeds > 0)
     lines.push_back(count_of(t.two_speeds, "case") + (t.two_speeds == 1 ? " has" : " have") +
                     " launches of two speeds (time_fast_s, time_slow_s, slow_share)");
-  std::size_t told = 0;
+  std::size_t reasons = 0;
   for (const auto& [reason, cases] : t.skipped)
-    if (told++ < most_skipped) lines.push_back(text("%zu skipped: ", cases) + reason);
-  if (told > most_skipped) lines.push_back("more were skipped: cases.csv says why");
+    if (reasons++ < most_skipped) lines.push_back(text("%zu skipped: ", cases) + reason);
+  if (reasons > most_skipped) lines.push_back("more were skipped: cases.csv says why");
   if (!f.has_predictions)
     lines.push_back("no predictions: `occbench calibrate` measures this GPU's parameters");
   return lines;
 }
 
-/// The folder as a shell reads it.
-std::string quoted(const std::string& path) {
+/// The folder, in quotes if a shell needs them.
+std::string quote_for_shell(const std::string& path) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
   if (path.find_first_not_of(plain) == std::string::npos) return path;
-  return shell_quoted(path);
+  return shell_quote(path);
 }
 
 }  // namespace
@@ -194,22 +196,22 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results, co
   const Tally tally(results);
   Lines lines;
   add(lines, headline(tally, results.size(), facts), 2);
-  const bool of_a_card = facts.preset == to_string(Preset::burn_in);  // which other cards' runs must judge
+  const bool is_burn_in = facts.preset == to_string(Preset::burn_in);  // judged by other cards' runs
   const auto telling =
-      of_a_card ? std::vector<findings::Highlight>{} : findings::most_telling(facts.findings, most_findings);
+      is_burn_in ? std::vector<findings::Highlight>{} : findings::most_telling(facts.findings, most_findings);
   add_findings(lines, telling);
   if (const std::string words = too_few_points(results, facts); !words.empty())
-    lines.push_back(clipped(words, summary_columns));
+    lines.push_back(clip(words, summary_columns));
 
   Lines last;
   if (facts.rows_before > 0)
     last.push_back(count_of(facts.rows_before, "row") + (facts.rows_before == 1 ? " was" : " were") +
                    " there before, and not read here");
   last.push_back("files  " + facts.folder);
-  const std::string where = facts.is_newest ? "" : " " + quoted(facts.folder);
+  const std::string where = facts.is_newest ? "" : " " + quote_for_shell(facts.folder);
   if (facts.interrupted) {
-    last.push_back("next   occbench run --resume " + quoted(facts.folder));
-  } else if (of_a_card) {
+    last.push_back("next   occbench run --resume " + quote_for_shell(facts.folder));
+  } else if (is_burn_in) {
     last.push_back("next   occbench fleet check DIR, which holds the folders of all cards");
   } else {
     last.push_back("next   occbench report" + where);
@@ -222,13 +224,13 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results, co
         last.push_back("       " + explain);
     }
   }
-  Lines warned = warnings(tally, facts);
-  if (!facts.disturbance.empty()) warned.insert(warned.begin(), facts.disturbance);
-  if (const std::string words = of_predictions(results); !words.empty()) warned.push_back(words);
-  for (std::size_t i = 0; i < warned.size(); ++i) {  // two lines each, while the others keep one
-    const std::size_t taken = lines.size() + last.size() + (warned.size() - i - 1);
+  Lines notes = warnings(tally, facts);
+  if (!facts.disturbance.empty()) notes.insert(notes.begin(), facts.disturbance);
+  if (const std::string words = prediction_errors(results); !words.empty()) notes.push_back(words);
+  for (std::size_t i = 0; i < notes.size(); ++i) {  // two lines each, as long as the others keep one
+    const std::size_t taken = lines.size() + last.size() + (notes.size() - i - 1);
     if (taken >= most_summary_lines) break;
-    add(lines, warned[i], std::min<std::size_t>(2, most_summary_lines - taken));
+    add(lines, notes[i], std::min<std::size_t>(2, most_summary_lines - taken));
   }
   for (const std::string& line : last) lines.push_back(line);
   for (const std::string& line : lines) out << line << '\n';

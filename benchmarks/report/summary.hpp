@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The closing lines on the terminal: what was measured and how well, what it found, where it lies, what to do
-// next.
+// The closing lines on the terminal: what was measured and how well, findings, files, what to do next.
 #pragma once
 
 #include <ostream>
@@ -19,12 +18,12 @@ struct RunFacts {
   bool is_model = false;
   bool has_predictions = false;
   double seconds = 0;
-  double half_width = 0.005;  ///< of the median's 95 % interval, relative: what was aimed at
+  double half_width = 0.005;  ///< of the median's 95 % interval, relative: the target
   std::string preset = {};
   Planned next = {};  ///< what a larger preset has; empty where a filter or the user cut this run short
   std::size_t rows_before = 0;  ///< of a run that was resumed
   std::string folder = {};
-  bool is_newest = false;        ///< under ./results, so that the tools find it without being told
+  bool is_newest = false;        ///< under ./results, so that the tools find it by themselves
   std::string disturbance = {};  ///< as Runner has it
   bool interrupted = false;
   std::size_t expected = 0;                                 ///< cases that it would have had

@@ -37,7 +37,7 @@ void print_paragraphs(std::ostream& out, const std::vector<csv::Row>& rows, std:
       if (indent.size() + words.size() > room) {  // lines of its own
         if (line.size() > indent.size()) out << line << '\n';
         line = indent;
-        for (const std::string& part : broken(words, room - 2 * indent.size(), words.size())) {
+        for (const std::string& part : wrap(words, room - 2 * indent.size(), words.size())) {
           out << line << part << '\n';
           line = std::string(2 * indent.size(), ' ');
         }
@@ -92,7 +92,7 @@ void print_wrapped(std::ostream& out, const std::string& words, const std::strin
     before = indent;
   }
   const std::size_t room = *columns > before.size() ? *columns - before.size() : 1;
-  for (const std::string& line : broken(words, room, words.size())) {
+  for (const std::string& line : wrap(words, room, words.size())) {
     out << before << line << '\n';
     before.assign(before.size(), ' ');
   }

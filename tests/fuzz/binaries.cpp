@@ -37,10 +37,10 @@ void answer(const std::vector<binary::CompiledKernel>& kernels) {
   static commands::Inspector by_itself("", commands::resolve_offline, {}, {});
   static commands::Inspector at_192("", commands::resolve_offline, {.least = 192, .most = 192}, 4096);
   for (commands::Inspector* inspector : {&by_itself, &at_192}) {
-    std::vector<commands::Inspected> rows;
+    std::vector<commands::InspectedKernel> rows;
     for (const binary::CompiledKernel& kernel : kernels)
-      for (commands::Inspected& row : inspector->rows_of(kernel)) rows.push_back(std::move(row));
-    for (const commands::Inspected& row : rows) {
+      for (commands::InspectedKernel& row : inspector->rows_of(kernel)) rows.push_back(std::move(row));
+    for (const commands::InspectedKernel& row : rows) {
       const theory::Occupancy& found = row.answer.occupancy;
       fuzz::expect(found.fraction >= 0 && found.fraction <= 1, "occupancy is a share");
       fuzz::expect(row.largest_block.value_or(1) >= 0, "a block is no negative number of threads");

@@ -44,8 +44,8 @@ bool is_observed(const std::filesystem::path& folder) try {
 
 }  // namespace
 
-Advised advice_of(const std::vector<std::string>& levels) {
-  Advised advised;
+LevelPlan advice_of(const std::vector<std::string>& levels) {
+  LevelPlan plan;
   for (const std::string& level : levels) {
     const std::size_t equal = level.rfind('=');
     if (equal == std::string::npos || equal == 0)
@@ -57,9 +57,9 @@ Advised advice_of(const std::vector<std::string>& levels) {
       throw std::invalid_argument("--apply: a pattern has no tabs or line feeds");
     if (advice.share <= 0 || advice.share >= 1)
       throw std::invalid_argument("--apply '" + level + "': the level lies between 0 and 1 of the warps");
-    advised.levels.push_back(advice);
+    plan.levels.push_back(advice);
   }
-  return advised;
+  return plan;
 }
 
 namespace {
@@ -82,14 +82,13 @@ std::optional<std::pair<int, double>> fastest_level(const std::vector<Cells>& ar
 }
 
 /// Throws std::logic_error where the tables are damaged.
-Advised best_of(const std::vector<Cells>& kernels, const std::vector<Cells>& arms) {
-  Advised advised;
+LevelPlan best_of(const std::vector<Cells>& kernels, const std::vector<Cells>& arms) {
+  LevelPlan plan;
   for (const Cells& row : kernels) {
     const bool is_faster =
         attach::finding_of(row.at("verdict")) == attach::Finding::faster_at_lower_occupancy;
     const bool is_whole_graph = row.at("block_x") == "0";  // whose kernels have rows of their own
-    if (!is_faster && !is_whole_graph && !row.at("symbol").empty())
-      advised.unchanged.push_back(kernel_of(row));
+    if (!is_faster && !is_whole_graph && !row.at("symbol").empty()) plan.unchanged.push_back(kernel_of(row));
     // Launches split by what ran before them have no name to apply a level by.
     if (!is_faster || is_whole_graph || !row.at("after").empty()) continue;
     const auto level = fastest_level(arms, row);
@@ -98,27 +97,27 @@ Advised best_of(const std::vector<Cells>& kernels, const std::vector<Cells>& arm
     advice.blocks_per_sm = level->first;
     const std::string& graph = row.at("graph_id");  // whose times those are
     const Cells& timed = graph.empty() ? row : kernels.at(std::stoul(graph));
-    advised.expected += std::stod(timed.at("gpu_time_share")) * level->second;
-    advised.levels.push_back(advice);
+    plan.expected += std::stod(timed.at("gpu_time_share")) * level->second;
+    plan.levels.push_back(advice);
   }
-  std::erase_if(advised.unchanged, [&](const attach::Advice& other) {
-    return std::ranges::none_of(advised.levels, [&](const attach::Advice& level) {
+  std::erase_if(plan.unchanged, [&](const attach::Advice& other) {
+    return std::ranges::none_of(plan.levels, [&](const attach::Advice& level) {
       return level.symbol == other.symbol && (level.arguments != other.arguments || level.sms != other.sms);
     });
   });
-  return advised;
+  return plan;
 }
 
 }  // namespace
 
-Advised best_of(const std::filesystem::path& folder) try {
+LevelPlan best_of(const std::filesystem::path& folder) try {
   if (is_observed(folder))
     throw UserError(Exit::file,
                     folder.string() + ": only observed (--observe): no level was tried, so none is best");
   const std::vector<Cells> arms = table_of(folder / "arms.csv", LastRow::whole);
-  Advised advised = best_of(table_of(folder / "kernels.csv", LastRow::whole), arms);
-  if (advised.levels.empty()) fail(folder, "no kernel is faster with fewer warps: there is nothing to apply");
-  return advised;
+  LevelPlan plan = best_of(table_of(folder / "kernels.csv", LastRow::whole), arms);
+  if (plan.levels.empty()) fail(folder, "no kernel is faster with fewer warps: there is nothing to apply");
+  return plan;
 } catch (const std::logic_error&) {  // of numbers and columns
   fail(folder, "its tables are damaged, or of another version");
 }

@@ -31,13 +31,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Run : SeenRun {
+struct Run : RunOutcome {
   RunTimes times;
-  int pair = 0;  ///< 0: the first run, which is shown and compared with no other's time
+  int pair = 0;  ///< 0: the first run, whose output is shown and whose time is not compared
   bool has_levels = false;
 };
 
-/// What is compared, the one that shows a small gain best first. 0: not known of a run.
+/// What is compared, the most sensitive to a small gain first. 0: unknown.
 struct Metric {
   const char* name;
   const char* what;  ///< in a sentence
@@ -47,7 +47,7 @@ struct Metric {
 constexpr Metric metrics[] = {
     {"Step", "the step", "step_time_change", [](const Run& run) { return run.times.step_s; }},
     {"GPU time", "the GPU time", "gpu_time_change", [](const Run& run) { return run.times.gpu_s; }},
-    {"Wall time", "the wall time", "wall_time_change", [](const Run& run) { return run.ended.wall_s; }},
+    {"Wall time", "the wall time", "wall_time_change", [](const Run& run) { return run.exit.wall_s; }},
 };
 
 /// All runs, in their order, and the kernels that the levels changed.
@@ -55,17 +55,17 @@ struct Series {
   std::vector<Run> runs;
   std::vector<attach::Kernel> changed;
 
-  [[nodiscard]] bool all_same(bool has_levels) const {
+  [[nodiscard]] bool has_same_output(bool has_levels) const {
     return std::ranges::all_of(
         runs, [&](const Run& run) { return run.has_levels != has_levels || run.is_same_output; });
   }
-  [[nodiscard]] std::size_t well() const {
-    return static_cast<std::size_t>(std::ranges::count_if(runs, &Run::is_well));
+  [[nodiscard]] std::size_t successful_runs() const {
+    return static_cast<std::size_t>(std::ranges::count_if(runs, &Run::has_succeeded));
   }
-  /// In seconds, pair by pair; a pair that is not whole is left out. Empty where a run does not have it.
+  /// In seconds, pair by pair, without an incomplete pair. Empty where a run lacks the metric.
   [[nodiscard]] std::vector<double> times(const Metric& metric, bool has_levels) const {
     std::vector<double> found;
-    for (std::size_t i = 2; i < runs.size() && runs[i].is_well(); i += 2) {
+    for (std::size_t i = 2; i < runs.size() && runs[i].has_succeeded(); i += 2) {
       const Run &later = runs[i], &sooner = runs[i - 1];
       if (!(metric.of(later) > 0) || !(metric.of(sooner) > 0)) return {};
       found.push_back(metric.of(later.has_levels == has_levels ? later : sooner));
@@ -97,14 +97,14 @@ class Runner {
       if (by_range_) what.variables.emplace_back(attach::nvtx_variable, library_.path());
     }
     Run now{outputs_.run(what, has_levels ? "with fewer warps" : "a plain one"), {}, pair, has_levels};
-    if (pair > 0 && now.is_well()) {
+    if (pair > 0 && now.has_succeeded()) {
       attach::Collected all = attach::collect(notes);
       now.times = times_of(all);
       if (has_levels && series_.changed.empty()) take_changed(std::move(all));
     }
     if (pair > 0) fs::remove_all(notes);
     series_.runs.push_back(now);
-    return now.is_well();
+    return now.has_succeeded();
   }
 
   [[nodiscard]] Series& series() { return series_; }
@@ -146,14 +146,15 @@ std::optional<statistics::MedianInterval> change_of(const Series& series, const 
   return statistics::median_interval(changes, confidence);
 }
 
-bool is_shown(const statistics::MedianInterval& change) { return change.low > 0 || change.high < 0; }
+bool is_significant(const statistics::MedianInterval& change) { return change.low > 0 || change.high < 0; }
 
 /// Whether no more pairs are needed. Stricter than the result, because it is asked after each pair.
-bool is_known(const Series& series) {
+bool is_difference_known(const Series& series) {
   constexpr double confidence = 0.99;
   for (const Metric& metric : metrics)
     if (const auto change = change_of(series, metric, confidence))
-      return series.times(metric, true).size() >= statistics::min_samples(confidence) && is_shown(*change);
+      return series.times(metric, true).size() >= statistics::min_samples(confidence) &&
+             is_significant(*change);
   return false;
 }
 
@@ -165,12 +166,13 @@ void print_changed(std::ostream& out, const Series& series) {
     const auto arm = k.arms.find(attach::first_level);
     const int blocks = arm == k.arms.end() ? 0 : arm->second.blocks_per_sm;
     table.push_back({printable(binary::short_name(k.name, name_room)),
-                     text("%d of %d", blocks, k.blocks_per_sm), grouped(k.launches), grouped(k.changed)});
+                     text("%d of %d", blocks, k.blocks_per_sm), with_thousands(k.launches),
+                     with_thousands(k.changed)});
   }
   out << '\n';
   print_aligned(out, table);
   if (series.changed.size() > rows_shown)
-    out << "and " << grouped(series.changed.size() - rows_shown) << " more\n";
+    out << "and " << with_thousands(series.changed.size() - rows_shown) << " more\n";
   out << '\n';
 }
 
@@ -207,8 +209,9 @@ void print_times(std::ostream& out, const Series& series) {
                            (has_interval ? text("%.0f %% of ", 100 * statistics::confidence) : "range of ") +
                            count_of(plain.size(), "pair") + ").");
     if (shown.empty())
-      shown = is_shown(*change) ? "-"
-                                : std::string("Not shown by ") + metric.what + ": 0 lies in its interval.\n";
+      shown = is_significant(*change)
+                  ? "-"
+                  : std::string("Not shown by ") + metric.what + ": 0 lies in its interval.\n";
   }
   if (shown != "-") out << shown;
 }
@@ -216,12 +219,12 @@ void print_times(std::ostream& out, const Series& series) {
 void print_result(std::ostream& out, const Series& series, double expected) {
   print_times(out, series);
   if (expected != 0) out << "Expected by single launches: " << percent(-expected) << " % of GPU time.\n";
-  if (!series.all_same(false))
+  if (!series.has_same_output(false))
     out << "stdout differs between plain runs, so that it says nothing of the levels.\n";
-  else if (series.all_same(true) && !series.runs.front().has_output)
+  else if (series.has_same_output(true) && !series.runs.front().has_output)
     out << "stdout was empty in all runs, so that it says nothing of the levels.\n";
-  else if (series.all_same(true))
-    out << "stdout was the same in all " << count_of(series.well(), "run") << ", byte for byte.\n";
+  else if (series.has_same_output(true))
+    out << "stdout was the same in all " << count_of(series.successful_runs(), "run") << ", byte for byte.\n";
   else
     out << "stdout DIFFERS with fewer warps, and not between plain runs: do not apply these levels.\n";
 }
@@ -231,20 +234,20 @@ struct RunRow {
   const Run& run;
 };
 
-std::string measured(double seconds) { return seconds > 0 ? shortest(to_picoseconds(seconds)) : ""; }
+std::string seconds_text(double seconds) { return seconds > 0 ? shortest(to_picoseconds(seconds)) : ""; }
 
 constexpr CsvColumn<RunRow> run_columns[] = {
     {"run", [](const RunRow& r) { return std::to_string(r.number); }},
     {"pair", [](const RunRow& r) { return std::to_string(r.run.pair); }},
     {"levels", [](const RunRow& r) { return std::string(r.run.has_levels ? "applied" : "plain"); }},
-    {"wall_s", [](const RunRow& r) { return shortest(to_picoseconds(r.run.ended.wall_s)); }},
-    {"gpu_time_s", [](const RunRow& r) { return measured(r.run.times.gpu_s); }},
+    {"wall_s", [](const RunRow& r) { return shortest(to_picoseconds(r.run.exit.wall_s)); }},
+    {"gpu_time_s", [](const RunRow& r) { return seconds_text(r.run.times.gpu_s); }},
     {"steps", [](const RunRow& r) { return r.run.times.steps > 0 ? std::to_string(r.run.times.steps) : ""; }},
-    {"step_mean_s", [](const RunRow& r) { return measured(r.run.times.step_s); }},
-    {"exit_code", [](const RunRow& r) { return std::to_string(r.run.ended.code); }},
+    {"step_mean_s", [](const RunRow& r) { return seconds_text(r.run.times.step_s); }},
+    {"exit_code", [](const RunRow& r) { return std::to_string(r.run.exit.code); }},
     {"same_stdout",
      [](const RunRow& r) {
-       return std::string(!r.run.is_well() ? "" : r.run.is_same_output ? "1" : "0");
+       return std::string(!r.run.has_succeeded() ? "" : r.run.is_same_output ? "1" : "0");
      }},
 };
 
@@ -281,7 +284,7 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
   if (is_best && from.empty()) from = last_folder(program);
   const std::vector<std::string> known = from.empty() ? program : program_of(from);
   if (program.empty()) program = known;
-  const Advised advised = is_best ? best_of(from) : advice_of(o.apply);
+  const LevelPlan plan = is_best ? best_of(from) : advice_of(o.apply);
   const std::string options = for_library(o, levels_of(o.levels));
   check_program(program[0]);
 
@@ -293,28 +296,28 @@ int apply_levels(const AttachOptions& o, std::vector<std::string> program) {
   const WorkFolder work(folder.path() / "runs");
 
   std::string advice;
-  for (const auto* const each : {&advised.levels, &advised.unchanged})
+  for (const auto* const each : {&plan.levels, &plan.unchanged})
     for (const attach::Advice& level : *each) advice += level.line();
   Runner runner(program, options, advice, work.path(), o.by_range);
   int code = 0;
-  return write_or_lose(folder, code, [&] {
+  return write_or_report_loss(folder, code, [&] {
     const Series& series = runner.series();
-    bool is_well = runner.run(0, false);
-    for (int pair = 1; is_well && pair <= pairs && !is_known(series); ++pair) {
+    bool has_succeeded = runner.run(0, false);
+    for (int pair = 1; has_succeeded && pair <= pairs && !is_difference_known(series); ++pair) {
       const bool is_lower_first = pair % 2 == 0;  // so that neither always comes second
-      is_well = runner.run(pair, is_lower_first) && runner.run(pair, !is_lower_first);
-      if (is_well) print_pair(std::cerr, series, pair, pairs);
+      has_succeeded = runner.run(pair, is_lower_first) && runner.run(pair, !is_lower_first);
+      if (has_succeeded) print_pair(std::cerr, series, pair, pairs);
     }
-    code = series.runs.back().ended.code;
+    code = series.runs.back().exit.code;
     if (series.runs.size() < 3) return code;
     if (code == 0) {
       print_changed(std::cerr, series);
-      print_result(std::cerr, series, advised.expected);
+      print_result(std::cerr, series, plan.expected);
     }
     record(folder.path(), series, {{"program", program}, {"from", from.string()}, {"apply", o.apply}});
     std::cerr << folder.path().string() << '\n';
     if (code != 0) return code;
-    return series.all_same(false) && !series.all_same(true) ? own_failure : 0;
+    return series.has_same_output(false) && !series.has_same_output(true) ? own_failure : 0;
   });
 }
 

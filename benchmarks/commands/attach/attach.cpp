@@ -52,7 +52,7 @@ const std::pair<const char*, std::vector<const char*>> no_effect_with[] = {
 };
 
 /// Whether a kernel matches, as the library matches names.
-bool any_is_named(const attach::Collected& all, const std::string& pattern) {
+bool has_match(const attach::Collected& all, const std::string& pattern) {
   regex_t compiled{};
   if (regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0) return true;
   const bool any = std::ranges::any_of(all.kernels, [&](const attach::Kernel& kernel) {
@@ -68,24 +68,24 @@ class Conclusion {
  public:
   /// `outputs` of --check-output; null: stdout is not compared.
   Conclusion(const AttachOptions& options, const std::vector<std::string>& program,
-             const std::vector<double>& levels, const SeenRun& run, Outputs* outputs)
+             const std::vector<double>& levels, const RunOutcome& run, Outputs* outputs)
       : options_(options), program_(program), levels_(levels), run_(run), outputs_(outputs) {}
 
   /// Returns the exit code.
   int conclude(const std::filesystem::path& folder, const WorkFolder& work, const std::string& for_library) {
     all_ = attach::collect(work.path());
-    all_.time.wall_s = run_.ended.wall_s;
-    if (outputs_ != nullptr && run_.is_well() && has_versions(all_))
+    all_.time.wall_s = run_.exit.wall_s;
+    if (outputs_ != nullptr && run_.has_succeeded() && has_versions(all_))
       second_plain_ = outputs_->run({.program = program_}, "a plain one");
     print_complaints();
-    if (all_.processes.empty()) return run_.ended.code;
+    if (all_.processes.empty()) return run_.exit.code;
     judge();
     print_kernels(folder);
     print_notes();
     work.clear();  // where the disk is full, that is the room for the results
     write(folder, for_library);
-    if (second_plain_ && !second_plain_->is_well()) return second_plain_->ended.code;
-    return is_output_comparable() && !run_.is_same_output ? own_failure : run_.ended.code;
+    if (second_plain_ && !second_plain_->has_succeeded()) return second_plain_->exit.code;
+    return is_output_comparable() && !run_.is_same_output ? own_failure : run_.exit.code;
   }
 
  private:
@@ -94,7 +94,7 @@ class Conclusion {
       all_.complaints.push_back("'" + program_[0] + "' is " + why + ": nothing can be attached to it");
     for (const std::string& complaint : all_.complaints)
       print_wrapped(std::cerr, "occbench: " + printable(complaint));
-    if (all_.processes.empty() && run_.ended.why.empty())
+    if (all_.processes.empty() && run_.exit.why.empty())
       print_wrapped(std::cerr, "occbench: no process of '" + printable(program_[0]) +
                                    "' used the CUDA driver, so nothing was measured");
   }
@@ -119,13 +119,13 @@ class Conclusion {
       print_wrapped(std::cerr, faster);
       std::cerr << "  occbench attach --apply best --from " << folder.string() << '\n';
     }
-    if (!options_.kernel.empty() && !any_is_named(all_, options_.kernel))
+    if (!options_.kernel.empty() && !has_match(all_, options_.kernel))
       std::cerr << "occbench: no kernel's name matches --kernel '" << printable(options_.kernel) << "'\n";
     if (!options_.registers.empty()) print_versions(std::cerr, all_, verdicts_, !options_.check_output);
   }
 
   void print_notes() const {
-    if (second_plain_ && second_plain_->is_well())
+    if (second_plain_ && second_plain_->has_succeeded())
       std::cerr << (is_silent()               ? "stdout was empty, so that it says nothing of the caps.\n"
                     : !is_output_comparable() ? "stdout differs between plain runs, so that it says nothing "
                                                 "of the caps.\n"
@@ -143,13 +143,13 @@ class Conclusion {
 
   /// Whether two plain runs agree, on something.
   [[nodiscard]] bool is_output_comparable() const {
-    return second_plain_ && second_plain_->is_well() && second_plain_->is_same_output && !is_silent();
+    return second_plain_ && second_plain_->has_succeeded() && second_plain_->is_same_output && !is_silent();
   }
 
   void write(const std::filesystem::path& folder, const std::string& for_library) const {
     nlohmann::json env = {{"command_line", "occbench attach"},
                           {"program", program_},
-                          {"exit_code", run_.ended.code},
+                          {"exit_code", run_.exit.code},
                           {"observe", options_.observe},
                           {"options", for_library}};
     if (is_output_comparable()) env["same_stdout"] = run_.is_same_output;
@@ -163,9 +163,9 @@ class Conclusion {
   const AttachOptions& options_;
   const std::vector<std::string>& program_;
   const std::vector<double>& levels_;
-  const SeenRun& run_;
+  const RunOutcome& run_;
   Outputs* outputs_;
-  std::optional<SeenRun> second_plain_;
+  std::optional<RunOutcome> second_plain_;
   attach::Collected all_;
   std::vector<attach::Verdict> verdicts_;
 };
@@ -213,14 +213,16 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   std::optional<Outputs> outputs;
   if (o.check_output) {
     outputs.emplace(raw);
-    if (const SeenRun plain = outputs->run({.program = program}, "a plain one"); !plain.is_well())
-      return plain.ended.code;
+    if (const RunOutcome plain = outputs->run({.program = program}, "a plain one"); !plain.has_succeeded())
+      return plain.exit.code;
   }
-  const SeenRun seen = outputs ? outputs->run(what, "with caps") : SeenRun{.ended = run_attached(what)};
-  if (!outputs && !seen.ended.why.empty()) print_wrapped(std::cerr, "occbench: " + printable(seen.ended.why));
-  Conclusion conclusion(o, program, levels, seen, outputs ? &*outputs : nullptr);
-  return write_or_lose(folder, seen.ended.code,
-                       [&] { return conclusion.conclude(folder.path(), work, options); });
+  const RunOutcome outcome =
+      outputs ? outputs->run(what, "with caps") : RunOutcome{.exit = run_attached(what)};
+  if (!outputs && !outcome.exit.why.empty())
+    print_wrapped(std::cerr, "occbench: " + printable(outcome.exit.why));
+  Conclusion conclusion(o, program, levels, outcome, outputs ? &*outputs : nullptr);
+  return write_or_report_loss(folder, outcome.exit.code,
+                              [&] { return conclusion.conclude(folder.path(), work, options); });
 }
 
 /// Throws UserError.

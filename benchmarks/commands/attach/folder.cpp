@@ -159,9 +159,9 @@ void add_devices(Collected& all, const nlohmann::json& env) {
   }
 }
 
-Attached read_tables(const std::filesystem::path& folder) {
+AttachResults read_tables(const std::filesystem::path& folder) {
   const nlohmann::json env = Recorder::environment_of(folder);
-  Attached found{.is_observed = env.value("observe", false)};
+  AttachResults found{.is_observed = env.value("observe", false)};
   add_devices(found.all, env);
   for (const auto& process : env.at("processes"))
     found.all.processes.push_back({.id = process.value("id", ""),
@@ -205,7 +205,7 @@ Attached read_tables(const std::filesystem::path& folder) {
 }
 
 /// The kernels' verdicts, with the levels by which they were judged.
-nlohmann::json verdicts_json(const Attached& found) {
+nlohmann::json verdicts_json(const AttachResults& found) {
   nlohmann::json all = nlohmann::json::array();
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
     const Verdict& v = found.verdicts[i];
@@ -251,7 +251,7 @@ bool is_attached(const std::filesystem::path& folder) {
   return env.value("kind", nlohmann::json()) == nlohmann::json("attach");
 }
 
-Attached read_attached(const std::filesystem::path& folder) try {
+AttachResults read_attached(const std::filesystem::path& folder) try {
   return read_tables(folder);
 } catch (const std::logic_error&) {  // of numbers and columns
   fail(folder, "its tables are damaged, or of another version");
@@ -260,7 +260,7 @@ Attached read_attached(const std::filesystem::path& folder) try {
 }
 
 nlohmann::json attached_findings(const std::filesystem::path& folder) {
-  const Attached found = read_attached(folder);
+  const AttachResults found = read_attached(folder);
   nlohmann::json checksums = nlohmann::json::object();
   for (const char* name : table_names) {
     if (!std::filesystem::exists(folder / name)) continue;
@@ -274,7 +274,7 @@ nlohmann::json attached_findings(const std::filesystem::path& folder) {
   nlohmann::json headings = nlohmann::json::array(), skipped = nlohmann::json::array();
   for (const Heading& heading : headings_of(found))
     headings.push_back({{"title", heading.title}, {"sentences", heading.sentences}});
-  for (const Skipped& s : skipped_of(found))
+  for (const SkipGroup& s : skipped_of(found))
     skipped.push_back({{"why", printable(s.why)}, {"kernels", s.kernels}, {"gpu_time_share", s.share}});
   return {{"schema_version", schema_version},
           {"tables", std::move(checksums)},

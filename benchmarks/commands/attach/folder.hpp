@@ -24,7 +24,7 @@ enum class LastRow { may_be_cut, whole };
 
 /// kernels.csv, arms.csv, env.json and registers.csv, of this schema or the one before it. Throws
 /// UserError(Exit::file).
-[[nodiscard]] Attached read_attached(const std::filesystem::path& folder);
+[[nodiscard]] AttachResults read_attached(const std::filesystem::path& folder);
 
 /// Whether env.json says that the folder is of `occbench attach`.
 [[nodiscard]] bool is_attached(const std::filesystem::path& folder);

@@ -25,7 +25,7 @@ bool is_same(const fs::path& one, const fs::path& other) {
   return a && b && std::equal(Bytes(a), Bytes(), Bytes(b), Bytes());
 }
 
-/// The file, or its last bytes; nothing where it is empty.
+/// Prints the file, or its last bytes.
 void show(std::ostream& out, const fs::path& path, std::optional<std::streamoff> most = {}) {
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in || in.tellg() <= 0) return;
@@ -46,7 +46,8 @@ void WorkFolder::clear() const {
   fs::remove_all(path_, ignored);
 }
 
-int write_or_lose(const RunFolder& folder, const int& programs_code, const std::function<int()>& write) try {
+int write_or_report_loss(const RunFolder& folder, const int& programs_code,
+                         const std::function<int()>& write) try {
   return write();
 } catch (const std::exception&) {
   if (folder.is_there()) throw;
@@ -55,23 +56,22 @@ int write_or_lose(const RunFolder& folder, const int& programs_code, const std::
   return programs_code;
 }
 
-SeenRun Outputs::run(ProgramRun what, const std::string& kind) {
+RunOutcome Outputs::run(ProgramRun what, const std::string& kind) {
   const bool is_first = ++runs_ == 1;
   const fs::path first = folder_ / "stdout", output = is_first ? first : folder_ / "stdout-now",
                  errors = folder_ / "stderr-now";
   what.output = output.string();
   if (!is_first) what.errors = errors.string();
-  SeenRun now{.ended = run_attached(what)};
+  RunOutcome now{.exit = run_attached(what)};
   if (is_first) show(std::cout, first);
   std::error_code error;
   now.has_output = fs::file_size(output, error) > 0 && !error;
-  now.is_same_output = is_first || !now.is_well() || is_same(first, output);
-  if (now.is_well()) return now;
+  now.is_same_output = is_first || !now.has_succeeded() || is_same(first, output);
+  if (now.has_succeeded()) return now;
   constexpr std::streamoff shown = 2'000;
   if (!is_first) show(std::cerr, errors, shown);
   std::cerr << "occbench: the program failed in run " << runs_ << ", " << kind << ": "
-            << (now.ended.why.empty() ? "exit code " + std::to_string(now.ended.code)
-                                      : printable(now.ended.why))
+            << (now.exit.why.empty() ? "exit code " + std::to_string(now.exit.code) : printable(now.exit.why))
             << '\n';
   return now;
 }

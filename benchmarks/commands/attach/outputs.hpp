@@ -28,17 +28,18 @@ class WorkFolder {
   std::filesystem::path path_;
 };
 
-struct SeenRun {
-  Ended ended;
+struct RunOutcome {
+  ProgramExit exit;
   bool is_same_output = true;  ///< as the first run's; true for a run that failed
   bool has_output = false;     ///< it printed something: equal empty outputs prove nothing
 
-  [[nodiscard]] bool is_well() const { return ended.code == 0; }
+  [[nodiscard]] bool has_succeeded() const { return exit.code == 0; }
 };
 
 /// Returns what `write`, which writes a program's results into `folder`, returns. Where it throws because
 /// somebody removed that folder, prints so and returns the program's own code.
-int write_or_lose(const RunFolder& folder, const int& programs_code, const std::function<int()>& write);
+int write_or_report_loss(const RunFolder& folder, const int& programs_code,
+                         const std::function<int()>& write);
 
 class Outputs {
  public:
@@ -46,7 +47,7 @@ class Outputs {
   explicit Outputs(std::filesystem::path folder) : folder_(std::move(folder)) {}
   /// Runs it with an empty stdin. Shows the first run's outputs, and the end of a later run's stderr where it
   /// fails, with a message: "in run 3, KIND".
-  SeenRun run(ProgramRun what, const std::string& kind);
+  RunOutcome run(ProgramRun what, const std::string& kind);
 
  private:
   std::filesystem::path folder_;

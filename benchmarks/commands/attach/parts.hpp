@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `occbench attach` is made of, by sources: apply, print, record, sm_shares, versions.
+// Parts of `occbench attach`, by source file: apply, print, record, sm_shares, versions.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace occbench::commands {
 
 /// --apply: alternates whole runs with fewer warps for some kernels and plain runs, and compares their
 /// wall times. `program` may be empty where a folder names it. Returns the exit code of the run that
-/// failed, or 0; 125 where stdout was another with the levels alone.
+/// failed, or 0; 125 where stdout differed with the levels alone.
 [[nodiscard]] int apply_levels(const AttachOptions& options, std::vector<std::string> program);
 
 /// The table of the kernels with most GPU time, what was skipped, and the sentence for the whole program.
@@ -68,17 +68,17 @@ void print_versions(std::ostream& out, const attach::Collected& all,
                                              const std::vector<attach::Verdict>& verdicts);
 
 /// Which kernels --apply gives fewer warps: as named, or by the results in a folder.
-struct Advised {
+struct LevelPlan {
   std::vector<attach::Advice> levels;
   std::vector<attach::Advice> unchanged;  ///< other launches of these kernels
   double expected = 0;                    ///< gain as a share of GPU time, by the folder; 0: without one
 };
 
 /// "softmax=1/2": a name's pattern and a share of the natural warps. Throws std::invalid_argument.
-[[nodiscard]] Advised advice_of(const std::vector<std::string>& levels);
+[[nodiscard]] LevelPlan advice_of(const std::vector<std::string>& levels);
 
 /// The fastest level of each kernel that is faster at lower occupancy. Throws UserError where there is none.
-[[nodiscard]] Advised best_of(const std::filesystem::path& folder);
+[[nodiscard]] LevelPlan best_of(const std::filesystem::path& folder);
 
 /// The program whose results a folder holds, with its arguments. Throws UserError where it holds none.
 [[nodiscard]] std::vector<std::string> program_of(const std::filesystem::path& folder);

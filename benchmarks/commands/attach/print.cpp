@@ -71,7 +71,7 @@ void print_rows(std::ostream& out, const Collected& all, const std::vector<Verdi
   }
   print_aligned(out, table);
   if (numbers.size() > rows_shown)
-    out << "and " << grouped(numbers.size() - rows_shown) << " more in kernels.csv\n";
+    out << "and " << with_thousands(numbers.size() - rows_shown) << " more in kernels.csv\n";
 }
 
 void add_level_columns(std::vector<TableColumn>& columns, const std::vector<double>& levels) {
@@ -87,7 +87,7 @@ std::string limiter_cell(const Kernel&, const Verdict& v) {
 }
 
 std::string range_cell(const Kernel& k) {
-  return k.range.empty() ? "-" : clipped(printable(k.range), name_room);
+  return k.range.empty() ? "-" : clip(printable(k.range), name_room);
 }
 
 std::vector<TableColumn> columns_of_kernels(const Collected& all, const std::vector<double>& levels,
@@ -99,13 +99,14 @@ std::vector<TableColumn> columns_of_kernels(const Collected& all, const std::vec
   if (all.has_ranges()) columns.push_back({"range", [](K k, V) { return range_cell(k); }});
   columns.push_back({"grid", [&all](K k, V) { return grid_of(all, k); }});
   if (is_observed) columns.push_back({"block", [](K k, V) { return shape_of(k.block); }});
-  columns.push_back({"launches", [](K k, V) { return grouped(k.launches); }});
+  columns.push_back({"launches", [](K k, V) { return with_thousands(k.launches); }});
   columns.push_back({"time", [total](K k, V) { return part(total > 0 ? k.total_us() / total : 0); }});
   columns.push_back({"mean", [](K k, V) { return time_of(k.mean_us()); }});
   if (is_observed) {
-    columns.push_back({"regs", [](K k, V) { return grouped(k.footprint.registers_per_thread); }});
+    columns.push_back({"regs", [](K k, V) { return with_thousands(k.footprint.registers_per_thread); }});
     columns.push_back({"shared B", [](K k, V) {
-                         return grouped(k.footprint.static_smem_bytes + k.footprint.dynamic_smem_bytes);
+                         return with_thousands(k.footprint.static_smem_bytes +
+                                               k.footprint.dynamic_smem_bytes);
                        }});
     columns.push_back(
         {"waves", [](K k, V) { return has_occupancy(k) ? text("%.1f", k.waves(k.blocks_per_sm)) : "-"; }});
@@ -124,7 +125,7 @@ std::vector<TableColumn> columns_of_graphs(const std::vector<double>& levels) {
       {"in CUDA graphs", [](K k, V) { return short_name_of(k.name, name_room); }},
       {"grid", [](K k, V) { return shape_of(k.grid); }},
       {"graph", [](K k, V) { return k.whole ? std::to_string(*k.whole) : "-"; }},
-      {"times", [](K k, V) { return grouped(k.graph_kernels); }},
+      {"times", [](K k, V) { return with_thousands(k.graph_kernels); }},
       {"occupancy", [](K, V v) { return part(v.occupancy); }},
       {"limited by", limiter_cell},
   };
@@ -170,7 +171,7 @@ void print_graphs(std::ostream& out, const Collected& all, const std::vector<Ver
     print_wrapped(out, "Skipped, of the kernels in graphs: " + parts + ".");
 }
 
-std::string processes(std::uint64_t n) { return grouped(n) + (n == 1 ? " process" : " processes"); }
+std::string processes(std::uint64_t n) { return with_thousands(n) + (n == 1 ? " process" : " processes"); }
 
 /// Where --timing asked for CUPTI: whether it could be used.
 void print_timing(std::ostream& out, const Collected& all) {
@@ -188,7 +189,7 @@ void print_timing(std::ostream& out, const Collected& all) {
 void print_ranges(std::ostream& out, const Collected& all) {
   std::map<std::string, double> us;
   for (const Kernel& k : all.kernels)
-    us[k.range.empty() ? "outside" : clipped(printable(k.range), name_room)] += k.total_us();
+    us[k.range.empty() ? "outside" : clip(printable(k.range), name_room)] += k.total_us();
   std::vector<std::pair<std::string, double>> most(us.begin(), us.end());
   std::ranges::stable_sort(most, std::greater<>(), &std::pair<std::string, double>::second);
   const double total = all.total_us();
@@ -217,7 +218,7 @@ struct Totals {
 };
 
 void print_head(std::ostream& out, const Collected& all, const Totals& totals) {
-  std::string head = "occbench attach: " + grouped(totals.launches) + " launches of " +
+  std::string head = "occbench attach: " + with_thousands(totals.launches) + " launches of " +
                      count_of(totals.kernels.size(), "kernel") + " in " + processes(all.processes.size()) +
                      ", " + duration(all.total_us() * 1e-6) + " of GPU time";
   for (const AttachedDevice& device : all.devices) head += ", " + printable(device.name);
@@ -237,11 +238,11 @@ void print_attached(std::ostream& out, const Collected& all, const std::vector<V
   out << '\n';
   if (!is_observed) print_graphs(out, all, verdicts, levels);
   if (totals.captured > 0)
-    print_wrapped(out, grouped(totals.captured) +
+    print_wrapped(out, with_thousands(totals.captured) +
                            " launches were captured into CUDA graphs: counted, not timed one by one.");
   if (totals.graphs > 0)
-    print_wrapped(out, grouped(totals.graphs) + " launches of CUDA graphs ran " + grouped(totals.replayed) +
-                           " kernels: timed as wholes.");
+    print_wrapped(out, with_thousands(totals.graphs) + " launches of CUDA graphs ran " +
+                           with_thousands(totals.replayed) + " kernels: timed as wholes.");
   if (all.has_ranges()) print_ranges(out, all);
   print_timing(out, all);
   if (is_observed && std::ranges::none_of(verdicts, [](const Verdict& v) { return is_judged(v.finding); }))

@@ -264,7 +264,7 @@ void wait_for_end(pid_t id, const std::function<void()>& meanwhile) {
 }
 
 /// By the status of waitpid, or why the program did not begin.
-Ended end_of(const ProgramRun& run, int status, const std::optional<Failure>& failure) {
+ProgramExit exit_of(const ProgramRun& run, int status, const std::optional<Failure>& failure) {
   const std::string name = "'" + run.program[0] + "'";
   if (failure && failure->is_of_output)
     throw UserError(Exit::file, run.output + ": cannot be written: " + strerror(failure->error));
@@ -279,7 +279,7 @@ Ended end_of(const ProgramRun& run, int status, const std::optional<Failure>& fa
 
 }  // namespace
 
-Ended run_attached(const ProgramRun& run) {
+ProgramExit run_attached(const ProgramRun& run) {
   std::vector<char*> words;
   words.reserve(run.program.size() + 1);
   for (const std::string& word : run.program) words.push_back(const_cast<char*>(word.c_str()));
@@ -305,9 +305,9 @@ Ended run_attached(const ProgramRun& run) {
   int status = 0;
   waitpid(id, &status, 0);
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begun;
-  Ended ended = end_of(run, status, failure);
-  ended.wall_s = wall.count();
-  return ended;
+  ProgramExit result = exit_of(run, status, failure);
+  result.wall_s = wall.count();
+  return result;
 }
 
 }  // namespace occbench::commands

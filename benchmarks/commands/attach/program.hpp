@@ -19,18 +19,18 @@ struct ProgramRun {
   std::function<void()> meanwhile;  ///< ten times a second, while it runs
 };
 
-struct Ended {
+struct ProgramExit {
   int code = 0;       ///< its exit code; 128 and the signal's number; 126 or 127
-  std::string why;    ///< of the latter three, in one line
-  double wall_s = 0;  ///< from its beginning to its end
+  std::string why;    ///< of 126, 127 and a signal, in one line
+  double wall_s = 0;  ///< from start to exit
 };
 
-/// From here on signals wait for the program, which runs next.
+/// From here on signals wait for the program that runs next.
 void hold_signals();
 
 /// Runs it to its end, with the library after what is preloaded already. Passes on signals that a process
 /// sends to this one; those of a terminal reach it anyway.
-[[nodiscard]] Ended run_attached(const ProgramRun& run);
+[[nodiscard]] ProgramExit run_attached(const ProgramRun& run);
 
 /// Where the shell would find it; the name itself where it would not.
 [[nodiscard]] std::string path_of_program(const std::string& name);

@@ -14,16 +14,16 @@ namespace {
 using namespace attach;
 
 /// Beginnings of one range in one process, or windows between the profiler's calls.
-struct Marked {
+struct MarkSums {
   std::size_t count = 0;
   double first_s = 0, last_s = 0, sum_s = 0;
 };
 
 /// By the marks that cover the most time: a range may be pushed for a part of the program only.
 void take_steps(const Collected& all, RunTimes& times) {
-  std::map<std::pair<std::uint32_t, std::string>, Marked> marks;
+  std::map<std::pair<std::uint32_t, std::string>, MarkSums> marks;
   for (const Step& step : all.steps) {
-    Marked& m = marks[{step.process, step.range}];
+    MarkSums& m = marks[{step.process, step.range}];
     if (m.count++ == 0) m.first_s = step.begin_s;
     m.last_s = step.begin_s;
     m.sum_s += step.duration_s;

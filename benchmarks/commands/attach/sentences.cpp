@@ -18,16 +18,16 @@ namespace {
 
 using namespace attach;
 
-constexpr std::size_t whole_name_room = 60, named_room = 44;
+constexpr std::size_t long_name_room = 60, short_name_room = 44;
 
-double share_of_kernel(const Attached& found, std::size_t i) {
+double share_of_kernel(const AttachResults& found, std::size_t i) {
   const double total = found.all.total_us();
   return total > 0 ? found.all.kernels[i].total_us() / total : 0;
 }
 
 }  // namespace
 
-double share_of(const Attached& found, const Places& places) {
+double share_of(const AttachResults& found, const Places& places) {
   double share = 0;
   for (const std::size_t i : places) share += share_of_kernel(found, i);
   return share;
@@ -35,25 +35,27 @@ double share_of(const Attached& found, const Places& places) {
 
 namespace {
 
-/// A name between backticks has none of its own.
-std::string quoted(std::string name) {
+/// The name in backticks; its own become quotes.
+std::string quote_name(std::string name) {
   std::ranges::replace(name, '`', '\'');
   return "`" + name + "`";
 }
 
 /// "`softmax` (grid 64x32, 9.2 % of GPU time)"
-std::string named(const Attached& found, std::size_t i) {
+std::string kernel_phrase(const AttachResults& found, std::size_t i) {
   const Kernel& k = found.all.kernels[i];
-  return quoted(name_of(k, named_room) + within(k)) + " (grid " + grid_of(found.all, k) + ", " +
-         part(share_of_kernel(found, i)) + " of GPU time)";
+  return quote_name(name_of(k, short_name_room) + range_phrase(k)) + " (grid " + grid_of(found.all, k) +
+         ", " + part(share_of_kernel(found, i)) + " of GPU time)";
 }
 
-/// "...: 5 kernels, 3.1 % of GPU time, the largest `gelu`."; nothing of none.
-std::vector<std::string> group(const Attached& found, const std::string& what, const Places& places) {
+/// "...: 5 kernels, 3.1 % of GPU time, the largest `gelu`."; empty without kernels.
+std::vector<std::string> group_sentence(const AttachResults& found, const std::string& what,
+                                        const Places& places) {
   if (places.empty()) return {};
   const Kernel& largest = found.all.kernels[places[0]];
   return {what + ": " + count_of(places.size(), "kernel") + ", " + part(share_of(found, places)) +
-          " of GPU time, the largest " + quoted(name_of(largest, named_room) + within(largest)) + "."};
+          " of GPU time, the largest " +
+          quote_name(name_of(largest, short_name_room) + range_phrase(largest)) + "."};
 }
 
 void append(std::vector<std::string>& to, std::vector<std::string> more) {
@@ -63,10 +65,10 @@ void append(std::vector<std::string>& to, std::vector<std::string> more) {
 /// "3.0 to 8.0", of a gain in percent
 std::string interval(double low, double high) { return text("%.1f to %.1f", 100 * low, 100 * high); }
 
-std::string sentence_of_caps(const Attached& found);
+std::string sentence_of_caps(const AttachResults& found);
 
-/// What its time is spent on, what occupancy is worth in it, and how much was judged; some may be empty.
-std::vector<std::string> overview_of(const Attached& found) {
+/// Where the time goes, how much occupancy matters, and how much was judged; some may be empty.
+std::vector<std::string> overview_of(const AttachResults& found) {
   const Collected& all = found.all;
   if (found.has_caps) return {sentence_of_time(all), sentence_of_caps(found)};
   const bool has_counters =
@@ -78,7 +80,7 @@ std::vector<std::string> overview_of(const Attached& found) {
   return {sentence_of_time(all), sentence(all, found.verdicts), sentence_of_judged(all, found.verdicts)};
 }
 
-std::vector<std::string> sentences_of_program(const Attached& found) {
+std::vector<std::string> sentences_of_program(const AttachResults& found) {
   std::vector<std::string> all = overview_of(found);
   all.push_back(sentence_of_lower(found.all, found.verdicts));
   if (found.is_same_output == false)
@@ -89,7 +91,7 @@ std::vector<std::string> sentences_of_program(const Attached& found) {
 }
 
 /// Kernels of no graph with a verdict for which `is_one` holds.
-Places places_of(const Attached& found, Finding finding,
+Places places_of(const AttachResults& found, Finding finding,
                  const std::function<bool(const Verdict&)>& is_one = nullptr) {
   Places places;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i)
@@ -100,8 +102,8 @@ Places places_of(const Attached& found, Finding finding,
   return places;
 }
 
-/// Of the program's time, by the next step or the fastest cap.
-void sort_by_gain(const Attached& found, Places& places,
+/// The largest gain of the program's time first: by the next step or the fastest cap.
+void sort_by_gain(const AttachResults& found, Places& places,
                   const std::function<double(const Verdict&)>& gain_of_kernel) {
   std::ranges::stable_sort(places, std::greater<>(), [&](std::size_t i) {
     return share_of_kernel(found, i) * gain_of_kernel(found.verdicts[i]);
@@ -110,21 +112,21 @@ void sort_by_gain(const Attached& found, Places& places,
 
 double next_gain(const Verdict& v) { return v.gain->value; }
 
-std::vector<std::string> sentences_of_needs(const Attached& found) {
+std::vector<std::string> sentences_of_needs(const AttachResults& found) {
   Places places =
       places_of(found, Finding::needs_occupancy, [](const Verdict& v) { return v.gain && v.gain->low > 0; });
   sort_by_gain(found, places, next_gain);
   std::vector<std::string> all;
   for (const std::size_t i : places) {
     const Verdict& v = found.verdicts[i];
-    all.push_back(named(found, i) + ": " + v.next.needs + " would save about " + part(v.gain->value) +
+    all.push_back(kernel_phrase(found, i) + ": " + v.next.needs + " would save about " + part(v.gain->value) +
                   " of its time (" + interval(v.gain->low, v.gain->high) + "), " +
                   part(share_of_kernel(found, i) * v.gain->value) + " of all.");
   }
   return all;
 }
 
-std::vector<std::string> sentences_of_caps(const Attached& found) {
+std::vector<std::string> sentences_of_caps(const AttachResults& found) {
   if (!found.has_caps) return {};
   Places faster, same, few;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
@@ -138,7 +140,7 @@ std::vector<std::string> sentences_of_caps(const Attached& found) {
   for (const std::size_t i : faster) {
     const Kernel& k = found.all.kernels[i];
     const CapFound& cap = *fastest_cap(found.verdicts[i]);
-    all.push_back(quoted(short_name_of(k.name, whole_name_room)) + " (grid " + shape_of(k.grid) + ", " +
+    all.push_back(quote_name(short_name_of(k.name, long_name_room)) + " (grid " + shape_of(k.grid) + ", " +
                   part(share_of_kernel(found, i)) + " of GPU time): at most " + std::to_string(cap.cap) +
                   " registers in place of " + std::to_string(k.footprint.registers_per_thread) + " take " +
                   part(-cap.change->value) + " less time (" + interval(-cap.change->high, -cap.change->low) +
@@ -147,8 +149,8 @@ std::vector<std::string> sentences_of_caps(const Attached& found) {
                   std::to_string(k.blocks_per_sm) + ", and " + std::to_string(cap.local_bytes) +
                   " B of local memory, not " + std::to_string(k.local_bytes) + ".");
   }
-  append(all, group(found, "No cap is faster than the kernel as it is", same));
-  append(all, group(found, "Too few launches to tell of some cap: run longer", few));
+  append(all, group_sentence(found, "No cap is faster than the kernel as it is", same));
+  append(all, group_sentence(found, "Too few launches to tell of some cap: run longer", few));
   return all;
 }
 
@@ -164,7 +166,7 @@ const LevelFound& largest_change(const Verdict& v) {
 }
 
 /// Of the kernels in graph `whole` that its time depends on: the largest changes first.
-std::vector<std::string> sentences_within(const Attached& found, std::size_t whole) {
+std::vector<std::string> sentences_of_graph_kernels(const AttachResults& found, std::size_t whole) {
   Places places;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i)
     if (const Verdict& v = found.verdicts[i];
@@ -181,7 +183,7 @@ std::vector<std::string> sentences_within(const Attached& found, std::size_t who
     const LevelFound& level = largest_change(v);
     const bool has_step = !v.next.needs.empty() && level.change.value > 0;
     all.push_back(
-        quoted(short_name_of(k.name, whole_name_room)) + " (grid " + grid_of(found.all, k) + ", " +
+        quote_name(short_name_of(k.name, long_name_room)) + " (grid " + grid_of(found.all, k) + ", " +
         std::to_string(k.graph_kernels) + " of " + std::to_string(found.all.kernels[whole].graph_kernels) +
         " kernels): with " + text("%.0f %% of its warps the graph takes ", 100 * level.warps) +
         graph_change(level.change) + (has_step ? ": " + v.next.needs + " would add a block" : "") + ".");
@@ -189,42 +191,43 @@ std::vector<std::string> sentences_within(const Attached& found, std::size_t who
   return all;
 }
 
-std::vector<std::string> sentences_of_each_graph(const Attached& found) {
+std::vector<std::string> sentences_of_each_graph(const AttachResults& found) {
   std::vector<std::string> all;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
     const Verdict& v = found.verdicts[i];
     if (!found.all.kernels[i].is_graph() || v.levels.empty() || v.finding == Finding::unknown) continue;
     const LevelFound& first = v.levels.front();
-    all.push_back("`" + short_name_of(found.all.kernels[i].name, whole_name_room) + "` (" +
+    all.push_back("`" + short_name_of(found.all.kernels[i].name, long_name_room) + "` (" +
                   part(share_of_kernel(found, i)) + " of GPU time) takes " + graph_change(first.change) +
                   text(" with %.0f %% of its kernels' warps.", 100 * first.warps));
-    append(all, sentences_within(found, i));
+    append(all, sentences_of_graph_kernels(found, i));
   }
   return all;
 }
 
-std::vector<std::string> sentences_of_lower(const Attached& found) {
+std::vector<std::string> sentences_of_lower(const AttachResults& found) {
   std::vector<std::string> all;
   for (const std::size_t i : places_of(found, Finding::faster_at_lower_occupancy,
                                        [](const Verdict& v) { return !v.levels.empty(); })) {
     const LevelFound& level = fastest_level(found.verdicts[i]);
-    all.push_back(named(found, i) + " takes " + part(-level.from_untouched.value) + " less time with " +
-                  text("%.0f %% of its warps: ", 100 * level.warps) + grouped(level.added_smem_bytes) +
+    all.push_back(kernel_phrase(found, i) + " takes " + part(-level.from_untouched.value) +
+                  " less time with " + text("%.0f %% of its warps: ", 100 * level.warps) +
+                  with_thousands(level.added_smem_bytes) +
                   " B more dynamic shared memory, at a carve-out of 100 %.");
   }
   return all;
 }
 
-std::vector<std::string> sentences_of_l1(const Attached& found) {
+std::vector<std::string> sentences_of_l1(const AttachResults& found) {
   std::vector<std::string> all;
   for (const std::size_t i : places_of(found, Finding::needs_l1))
-    all.push_back(named(found, i) + " takes " + part(found.verdicts[i].l1->value) +
+    all.push_back(kernel_phrase(found, i) + " takes " + part(found.verdicts[i].l1->value) +
                   " longer without its L1: add no shared memory.");
   return all;
 }
 
-/// Of the kernels that ran on fewer SMs: what binds each, then those of which nothing is known.
-std::vector<std::string> sentences_of_sms(const Attached& found) {
+/// Of the kernels that ran on fewer SMs: what binds each, then those that are unknown.
+std::vector<std::string> sentences_of_sms(const AttachResults& found) {
   std::vector<std::string> all;
   Places unknown;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
@@ -232,57 +235,57 @@ std::vector<std::string> sentences_of_sms(const Attached& found) {
     if (v.finding == SmFinding::unknown)
       unknown.push_back(i);
     else if (v.finding != SmFinding::none)
-      all.push_back(named(found, i) + " is " + sm_words_of(found.all.kernels[i], v) + ".");
+      all.push_back(kernel_phrase(found, i) + " is " + sm_words_of(found.all.kernels[i], v) + ".");
   }
-  append(all, group(found, "Too few launches on fewer SMs, or launches of several kinds", unknown));
+  append(all, group_sentence(found, "Too few launches on fewer SMs, or launches of several kinds", unknown));
   if (const std::string spare = sentence_of_spare_sms(found.all, found.verdicts); !spare.empty())
     all.insert(all.begin(), spare);
   return all;
 }
 
-std::vector<std::string> sentences_of_counters(const Attached& found) {
+std::vector<std::string> sentences_of_counters(const AttachResults& found) {
   std::vector<std::string> all;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i)
     if (const Verdict& v = found.verdicts[i]; is_by_counters(v.finding))
-      all.push_back(named(found, i) + ": " + printable(v.why) + ".");
+      all.push_back(kernel_phrase(found, i) + ": " + printable(v.why) + ".");
   return all;
 }
 
-std::vector<std::string> sentences_of_rest(const Attached& found) {
+std::vector<std::string> sentences_of_rest(const AttachResults& found) {
   Places unsure =
       places_of(found, Finding::needs_occupancy, [](const Verdict& v) { return v.gain && v.gain->low <= 0; });
   sort_by_gain(found, unsure, next_gain);
   std::vector<std::string> all =
-      group(found, "Nothing adds a block",
-            places_of(found, Finding::needs_occupancy, [](const Verdict& v) { return !v.gain; }));
-  append(all, group(found, "The next step may bring nothing", unsure));
-  append(all, group(found, text("The next step gains under %.0f %%", 100 * worth_it),
-                    places_of(found, Finding::small_gain)));
-  append(all, group(found, text("A step down costs under %.0f %%", 100 * no_change),
-                    places_of(found, Finding::saturated)));
-  append(all, group(found, "Whole waves of blocks explain the steps, not occupancy",
-                    places_of(found, Finding::waves)));
+      group_sentence(found, "Nothing adds a block",
+                     places_of(found, Finding::needs_occupancy, [](const Verdict& v) { return !v.gain; }));
+  append(all, group_sentence(found, "The next step may bring nothing", unsure));
+  append(all, group_sentence(found, text("The next step gains under %.0f %%", 100 * worth_it),
+                             places_of(found, Finding::small_gain)));
+  append(all, group_sentence(found, text("A step down costs under %.0f %%", 100 * no_change),
+                             places_of(found, Finding::saturated)));
+  append(all, group_sentence(found, "Whole waves of blocks explain the steps, not occupancy",
+                             places_of(found, Finding::waves)));
   return all;
 }
 
-std::vector<std::string> sentences_of_unknown(const Attached& found) {
-  std::vector<std::string> all =
-      group(found, "Unknown: run longer, or see `why` in kernels.csv", places_of(found, Finding::unknown));
-  for (const Skipped& s : skipped_of(found))
+std::vector<std::string> sentences_of_unknown(const AttachResults& found) {
+  std::vector<std::string> all = group_sentence(found, "Unknown: run longer, or see `why` in kernels.csv",
+                                                places_of(found, Finding::unknown));
+  for (const SkipGroup& s : skipped_of(found))
     all.push_back("Skipped, " + s.why + ": " + count_of(s.kernels, "kernel") + ", " + part(s.share) +
                   " of GPU time.");
   return all;
 }
 
-/// Of a program in which caps were tried.
-std::string sentence_of_caps(const Attached& found) {
+/// For a program with which caps were tried.
+std::string sentence_of_caps(const AttachResults& found) {
   std::size_t tried = 0;
-  double held = 0, gain = 0, below = 0, above = 0;
+  double tried_share = 0, gain = 0, below = 0, above = 0;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
     if (found.verdicts[i].caps.empty()) continue;
     const double share = share_of_kernel(found, i);
     ++tried;
-    held += share;
+    tried_share += share;
     const CapFound* const cap = fastest_cap(found.verdicts[i]);
     if (cap == nullptr) continue;
     const Change& one = *cap->change;  // its error is independent of other kernels'
@@ -291,7 +294,7 @@ std::string sentence_of_caps(const Attached& found) {
     above = std::hypot(above, share * (one.value - one.low));
   }
   const std::string all = "Caps on registers were tried in " + count_of(tried, "kernel") +
-                          text(" with %.0f %% of GPU time", 100 * held);
+                          text(" with %.0f %% of GPU time", 100 * tried_share);
   if (gain == 0) return all + ": none is faster than the kernel as it is.";
   return all + "; the fastest of each would save about " + part(gain) + " of all GPU time (" +
          interval(gain - below, gain + above) + ").";
@@ -299,14 +302,14 @@ std::string sentence_of_caps(const Attached& found) {
 
 }  // namespace
 
-std::string whole_program(const Attached& found) {
+std::string whole_program(const AttachResults& found) {
   std::string all;
   for (const std::string& sentence : overview_of(found))
     if (!sentence.empty()) all += (all.empty() ? "" : " ") + sentence;
   return all;
 }
 
-std::vector<Heading> headings_of(const Attached& found) {
+std::vector<Heading> headings_of(const AttachResults& found) {
   std::vector<Heading> headings = {{"the whole program", sentences_of_program(found)},
                                    {"caps on registers", sentences_of_caps(found)},
                                    {"work on first", sentences_of_needs(found)},
@@ -321,18 +324,18 @@ std::vector<Heading> headings_of(const Attached& found) {
   return headings;
 }
 
-std::vector<Skipped> skipped_of(const Attached& found) {
-  std::vector<Skipped> all;
+std::vector<SkipGroup> skipped_of(const AttachResults& found) {
+  std::vector<SkipGroup> all;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
     const Verdict& v = found.verdicts[i];
     if (v.finding != Finding::skipped || found.all.kernels[i].is_in_graph()) continue;
-    auto at = std::ranges::find(all, v.why, &Skipped::why);
+    auto at = std::ranges::find(all, v.why, &SkipGroup::why);
     if (at == all.end()) at = all.insert(all.end(), {.why = v.why});
     ++at->kernels;
     at->share += share_of_kernel(found, i);
   }
-  std::ranges::stable_sort(all, {}, &Skipped::why);
-  std::ranges::stable_sort(all, std::greater<>(), &Skipped::share);
+  std::ranges::stable_sort(all, {}, &SkipGroup::why);
+  std::ranges::stable_sort(all, std::greater<>(), &SkipGroup::share);
   return all;
 }
 
@@ -345,7 +348,7 @@ std::string summary_of(const Collected& all) {
     ++kernels;
   }
   const auto several = [](std::uint64_t n, const char* what) {
-    return grouped(n) + " " + what + (n == 1 ? "" : "es");
+    return with_thousands(n) + " " + what + (n == 1 ? "" : "es");
   };
   return several(launches, "launch") + " of " + count_of(kernels, "kernel") + " in " +
          several(all.processes.size(), "process") + ", " + time_of(all.total_us()) + " of GPU time";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `occbench attach` says of a program, under headings: worded here alone, for its folder and the tools.
+// Sentences of `occbench attach` on a program, under headings: for its folder and the tools.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace occbench::commands {
 
 /// What was found in a program, measured or read from a folder.
-struct Attached {
+struct AttachResults {
   attach::Collected all;
   std::vector<attach::Verdict> verdicts;  ///< of each kernel
   bool is_observed = false;               ///< --observe: nothing was changed
@@ -22,30 +22,30 @@ struct Attached {
 /// Numbers of kernels, most GPU time first.
 using Places = std::vector<std::size_t>;
 
-/// Their part of the GPU time.
-[[nodiscard]] double share_of(const Attached& found, const Places& kernels);
+/// Their share of the GPU time.
+[[nodiscard]] double share_of(const AttachResults& found, const Places& kernels);
 
-/// Sentences, the most GPU time first. explain shows headings as they come.
+/// Sentences, the most GPU time first. explain shows headings in this order.
 struct Heading {
   std::string title;
   std::vector<std::string> sentences;
 };
 /// Those that have a sentence.
-[[nodiscard]] std::vector<Heading> headings_of(const Attached& found);
+[[nodiscard]] std::vector<Heading> headings_of(const AttachResults& found);
 
-/// A few sentences on the program: its time, what occupancy is worth in it, and how much was judged.
-[[nodiscard]] std::string whole_program(const Attached& found);
+/// A few sentences on the program: its time, how much occupancy matters, and how much was judged.
+[[nodiscard]] std::string whole_program(const AttachResults& found);
 
 /// "11,915 launches of 62 kernels in 1 process, 3.10 s of GPU time"
 [[nodiscard]] std::string summary_of(const attach::Collected& all);
 
 /// Kernels that were skipped for one reason.
-struct Skipped {
+struct SkipGroup {
   std::string why;
   std::size_t kernels = 0;
   double share = 0;  ///< of GPU time
 };
 /// The most GPU time first.
-[[nodiscard]] std::vector<Skipped> skipped_of(const Attached& found);
+[[nodiscard]] std::vector<SkipGroup> skipped_of(const AttachResults& found);
 
 }  // namespace occbench::commands

@@ -87,7 +87,7 @@ void print_sm_shares(std::ostream& out, const Collected& all, const std::vector<
     const Kernel& k = all.kernels[numbers[n]];
     const SmVerdict& v = verdicts[numbers[n]].by_sms;
     csv::Row& row = table.emplace_back();
-    row = {printable(binary::short_name(k.name, kernel_name_room)), grouped(k.blocks()),
+    row = {printable(binary::short_name(k.name, kernel_name_room)), with_thousands(k.blocks()),
            text("%.1f %%", total > 0 ? 100 * k.total_us() / total : 0)};
     for (const int sms : counts) row.push_back(change_on(v, sms));
     row.push_back(v.finding == SmFinding::unknown ? sm_words_of(k, v) : words_of(v.finding));
@@ -96,7 +96,7 @@ void print_sm_shares(std::ostream& out, const Collected& all, const std::vector<
   out << '\n';
   print_aligned(out, table);
   if (numbers.size() > kernels_shown)
-    out << "and " << grouped(numbers.size() - kernels_shown) << " more in kernels.csv\n";
+    out << "and " << with_thousands(numbers.size() - kernels_shown) << " more in kernels.csv\n";
   out << '\n';
   if (const std::string line = sentence_of_spare_sms(all, verdicts); !line.empty()) print_wrapped(out, line);
 }

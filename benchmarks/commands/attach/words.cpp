@@ -10,7 +10,7 @@ using namespace attach;
 
 namespace {
 
-/// The verdict with the figure that decided it.
+/// The verdict with the number that decided it.
 std::string sentence_of(const Kernel& k, const Verdict& v) {
   if (v.finding == Finding::observed) return "observed";
   std::string words = attach::words_of(v.finding);
@@ -51,7 +51,7 @@ std::string name_of(const Kernel& k, std::size_t room) {
   return short_name_of(k.name, half) + " after " + short_name_of(k.after, half);
 }
 
-std::string within(const Kernel& k) {
+std::string range_phrase(const Kernel& k) {
   constexpr std::size_t room = 24;
   return k.range.empty() ? "" : " in " + short_name_of(k.range, room);
 }

@@ -20,11 +20,11 @@ struct VerdictWords {
 /// Without return type and arguments, at most `room` characters, safe to print.
 [[nodiscard]] std::string short_name_of(const std::string& name, std::size_t room);
 
-/// "softmax", or "gelu after softmax" where its launches were told apart so.
+/// "softmax", or "gelu after softmax" where its launches were split by that.
 [[nodiscard]] std::string name_of(const attach::Kernel& kernel, std::size_t room);
 
 /// " in forward": the NVTX range; empty outside one.
-[[nodiscard]] std::string within(const attach::Kernel& kernel);
+[[nodiscard]] std::string range_phrase(const attach::Kernel& kernel);
 
 /// "64x32"
 [[nodiscard]] std::string shape_of(const unsigned (&n)[3]);
@@ -38,7 +38,7 @@ struct VerdictWords {
 /// "+9.2 %"
 [[nodiscard]] std::string signed_part(double change);
 
-/// "32.9 us", "1.38 ms", "2.10 s"; a dash of none.
+/// "32.9 us", "1.38 ms", "2.10 s"; a dash without a time.
 [[nodiscard]] std::string time_of(double us);
 
 }  // namespace occbench::commands

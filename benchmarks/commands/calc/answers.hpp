@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `occbench calc` answers, to one footprint, a file or a table of them; each in a source of its own.
+// The answers of `occbench calc` to one footprint, a file or a table of them; a source file each.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ void print_answer(std::ostream& out, const std::string& format, const CalcDevice
 /// --tour, the course text's examples beside the hardware.
 void print_tour(std::ostream& out);
 
-/// A kernel's name in a table and in messages has at most as many characters.
+/// Most characters of a kernel's name in a table and in messages.
 inline constexpr std::size_t name_room = 44;
 
 /// Of FILE, on standard error: what was left out, kernels by architectures that calc does not know, and

@@ -13,7 +13,7 @@ constexpr const char* ours = "occbench, docs/occupancy";
 
 /// "a x b"; the words around it are put on by the caller.
 std::string quotient(std::int64_t of, std::int64_t by) {
-  return "floor(" + grouped(of) + " / " + grouped(by) + ")";
+  return "floor(" + with_thousands(of) + " / " + with_thousands(by) + ")";
 }
 
 std::string blocks(int number) {
@@ -27,9 +27,9 @@ void add_registers(std::vector<Formula>& all, const theory::SmLimits& sm, const 
   const int per_warp = o.allocated_registers_per_block / warps;
   const int files = sm.cc_major == 6 && sm.cc_minor == 0 ? 2 : 4;  // of an SM: one per scheduler
   all.push_back({"allocated_registers_per_block",
-                 std::to_string(warps) + " x ceil(" + grouped(f.registers_per_thread) +
-                     " x 32 / 256) x 256 = " + std::to_string(warps) + " x " + grouped(per_warp) + " = " +
-                     grouped(o.allocated_registers_per_block) + " registers",
+                 std::to_string(warps) + " x ceil(" + with_thousands(f.registers_per_thread) +
+                     " x 32 / 256) x 256 = " + std::to_string(warps) + " x " + with_thousands(per_warp) +
+                     " = " + with_thousands(o.allocated_registers_per_block) + " registers",
                  header});
   all.push_back({"registers",
                  "floor(" + std::to_string(files) + " x " + quotient(sm.registers_per_sm / files, per_warp) +
@@ -41,11 +41,12 @@ void add_smem(std::vector<Formula>& all, const theory::SmLimits& sm, const theor
               const theory::Occupancy& o) {
   if (!o.smem_limit) return;
   const std::int64_t step = sm.cc_major >= 8 ? 128 : 256;
-  const std::string reserved = grouped(sm.smem_reserved_per_block_bytes);
+  const std::string reserved = with_thousands(sm.smem_reserved_per_block_bytes);
   all.push_back({"allocated_smem_per_block_bytes",
-                 "ceil((" + grouped(f.static_smem_bytes) + " + " + grouped(f.dynamic_smem_bytes) + " + " +
-                     reserved + ") / " + std::to_string(step) + ") x " + std::to_string(step) + " = " +
-                     grouped(o.allocated_smem_per_block_bytes) + " B",
+                 "ceil((" + with_thousands(f.static_smem_bytes) + " + " +
+                     with_thousands(f.dynamic_smem_bytes) + " + " + reserved + ") / " + std::to_string(step) +
+                     ") x " + std::to_string(step) + " = " +
+                     with_thousands(o.allocated_smem_per_block_bytes) + " B",
                  header});
   all.push_back({"shared_memory",
                  quotient(static_cast<std::int64_t>(theory::smem_capacity_bytes(sm, f)),
@@ -58,16 +59,16 @@ void add_grid(std::vector<Formula>& all, const theory::SmLimits& sm, const Answe
   if (!a.grid) return;
   const theory::GridFill& grid = *a.grid;
   all.push_back({"waves",
-                 grouped(grid.blocks) + " / " + grouped(grid.wave_blocks) + " = " + significant(grid.waves) +
-                     " waves of " + grouped(grid.wave_blocks) + " blocks",
+                 with_thousands(grid.blocks) + " / " + with_thousands(grid.wave_blocks) + " = " +
+                     significant(grid.waves) + " waves of " + with_thousands(grid.wave_blocks) + " blocks",
                  ours});
   all.push_back({"idle_sms",
-                 "max(" + std::to_string(sm.sm_count) + " - " + grouped(grid.blocks) +
+                 "max(" + std::to_string(sm.sm_count) + " - " + with_thousands(grid.blocks) +
                      ", 0) = " + std::to_string(grid.idle_sms) + " SMs",
                  ours});
   if (grid.tail_share > 0)
     all.push_back({"tail_share",
-                   "100 / ceil(" + grouped(grid.blocks) + " / " + grouped(grid.wave_blocks) +
+                   "100 / ceil(" + with_thousands(grid.blocks) + " / " + with_thousands(grid.wave_blocks) +
                        ") = " + percent(grid.tail_share) + " of the time",
                    ours});
 }
@@ -81,7 +82,7 @@ std::vector<Formula> formulas(const theory::SmLimits& sm, const Query& query, co
   const theory::Footprint& f = query.footprint;
   const int warps = theory::warps_per_block(sm, f);
   all.push_back({"warps_per_block",
-                 "ceil(" + grouped(f.block_size) + " / 32) = " + std::to_string(warps) +
+                 "ceil(" + with_thousands(f.block_size) + " / 32) = " + std::to_string(warps) +
                      (warps == 1 ? " warp" : " warps"),
                  guide});
   if (o.warp_limit)

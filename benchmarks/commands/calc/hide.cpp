@@ -47,14 +47,14 @@ constexpr Column<Hiding> hiding_columns[] = {
 
 void print_table(std::ostream& out, const Hiding& h) {
   const int slots = h.device.sm.max_warps_per_sm();
-  print_wrapped(out, h.device.name + ": each warp issues " + grouped(h.instructions) +
+  print_wrapped(out, h.device.name + ": each warp issues " + with_thousands(h.instructions) +
                          (h.instructions == 1 ? " instruction" : " instructions") + ", then waits " +
-                         grouped(h.latency_cycles) + (h.latency_cycles == 1 ? " cycle" : " cycles") +
+                         with_thousands(h.latency_cycles) + (h.latency_cycles == 1 ? " cycle" : " cycles") +
                          " for the last");
   print_wrapped(out,
-                grouped(h.per_scheduler()) + " warps per scheduler keep it busy, so " + grouped(h.per_sm()) +
-                    " per SM: it has " + std::to_string(static_cast<int>(theory::fact("schedulers"))) +
-                    " schedulers",
+                with_thousands(h.per_scheduler()) + " warps per scheduler keep it busy, so " +
+                    with_thousands(h.per_sm()) + " per SM: it has " +
+                    std::to_string(static_cast<int>(theory::fact("schedulers"))) + " schedulers",
                 "  ");
   print_wrapped(out,
                 (h.per_sm() <= slots ? "They fit its " + std::to_string(slots) + " warp slots"
@@ -63,7 +63,7 @@ void print_table(std::ostream& out, const Hiding& h) {
                                            " of the issue slots: more instructions per wait (ILP) help, "
                                            "more occupancy cannot"),
                 "  ");
-  out << "  textbook (latency / instructions): " << grouped(h.textbook()) << " warps\n";
+  out << "  textbook (latency / instructions): " << with_thousands(h.textbook()) << " warps\n";
 }
 
 }  // namespace

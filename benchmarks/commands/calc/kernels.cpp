@@ -27,10 +27,10 @@ struct KernelRow {
   const CalcDevice* device = nullptr;
   Query query{};
   Answer answer{};
-  std::vector<Ranked> ranked{};  ///< of `--block-size all`
-  std::string rounded_smem{};    ///< "45.57 Kbyte/block", where the bytes are not known exactly
-  double underfilled_us = 0;     ///< time in launches of less than a wave
-  double few_blocks_us = 0;      ///< time in launches with fewer blocks than SMs
+  std::vector<RankedSize> ranked{};  ///< of `--block-size all`
+  std::string rounded_smem{};        ///< "45.57 Kbyte/block", where the bytes are not known exactly
+  double underfilled_us = 0;         ///< time in launches of less than a wave
+  double few_blocks_us = 0;          ///< time in launches with fewer blocks than SMs
 
   [[nodiscard]] bool has_run() const { return use.launches > 0; }
   [[nodiscard]] bool is_timed() const { return use.time_us > 0; }
@@ -89,20 +89,20 @@ std::string next_cliff(const KernelRow& row, std::optional<theory::Cliff> theory
     const auto& cliff = dial.cliffs.*side;
     if (!cliff) continue;
     const bool is_smem = dial.name == std::string_view("dynamic_smem_bytes");
-    return grouped(cliff->value) + (is_smem ? " B dynamic" : std::string(" ") + dial.unit + "s") +
+    return with_thousands(cliff->value) + (is_smem ? " B dynamic" : std::string(" ") + dial.unit + "s") +
            (cliff->blocks_per_sm == 0 ? ": cannot launch" : ": " + percent(cliff->occupancy));
   }
   return "none";
 }
 
 /// "100.0 % with 128, 256, 512 and 9 more"
-std::string highest_occupancy(const std::vector<Ranked>& ranked) {
+std::string highest_occupancy(const std::vector<RankedSize>& ranked) {
   const Answer& best = ranked.front().answer;
   if (!best.launches()) return best.status;
   std::vector<std::string> sizes;
-  for (const Ranked& r : ranked)
+  for (const RankedSize& r : ranked)
     if (r.answer.launches() && r.answer.occupancy.fraction == best.occupancy.fraction)
-      sizes.push_back(grouped(r.query.footprint.block_size));
+      sizes.push_back(with_thousands(r.query.footprint.block_size));
   return percent(best.occupancy.fraction) + " with " + join_first(sizes, sizes_listed);
 }
 
@@ -130,37 +130,37 @@ constexpr Column<KernelRow> kernel_columns[] = {
            rows, [&](const auto& r) { return r.device->facts.name != rows[0].device->facts.name; });
      }},
     {"launches", [](const auto& r) { return r.has_run() ? Value(r.use.launches) : Value(); }, "launches",
-     [](const auto& r) { return grouped(r.use.launches); }, have_run},
+     [](const auto& r) { return with_thousands(r.use.launches); }, have_run},
     {"time_us",
      [](const auto& r) { return r.is_timed() ? Value(us_to_picoseconds(r.use.time_us)) : Value(); },
      "time us", [](const auto& r) { return r.is_timed() ? significant(r.use.time_us) : "-"; },
      [](Rows rows) { return std::ranges::any_of(rows, &KernelRow::is_timed); }},
     {"grids", [](const auto& r) { return r.use.grids.empty() ? Value() : Value(grid_count(r)); }, "grid",
      [](const auto& r) {
-       return grouped(r.query.grid_blocks) +
-              (is_one_of_several(r) ? " (of " + grouped(grid_count(r)) + " grids)" : "");
+       return with_thousands(r.query.grid_blocks) +
+              (is_one_of_several(r) ? " (of " + with_thousands(grid_count(r)) + " grids)" : "");
      },
      [](Rows rows) { return any(rows, is_one_of_several); }},
     {"rounded_smem",
      [](const auto& r) { return r.rounded_smem.empty() ? Value() : Value(printable(r.rounded_smem)); }},
     {"stack_bytes", [](const auto& r) { return or_unknown(r.use.stack_bytes); }},
-    {nullptr, nullptr, "threads", [](const auto& r) { return grouped(r.query.footprint.block_size); },
+    {nullptr, nullptr, "threads", [](const auto& r) { return with_thousands(r.query.footprint.block_size); },
      are_not_ranked},
     {nullptr, nullptr, "registers",
-     [](const auto& r) { return grouped(r.query.footprint.registers_per_thread); }},
+     [](const auto& r) { return with_thousands(r.query.footprint.registers_per_thread); }},
     {nullptr, nullptr, "shared B",
      [](const auto& r) {
-       return grouped(r.query.footprint.static_smem_bytes + r.query.footprint.dynamic_smem_bytes);
+       return with_thousands(r.query.footprint.static_smem_bytes + r.query.footprint.dynamic_smem_bytes);
      }},
     {"spill_bytes", [](const auto& r) { return or_unknown(r.use.spill_bytes); }, "spilled B",
-     [](const auto& r) { return r.use.spill_bytes ? grouped(*r.use.spill_bytes) : "-"; },
+     [](const auto& r) { return r.use.spill_bytes ? with_thousands(*r.use.spill_bytes) : "-"; },
      [](Rows rows) { return any(rows, [](const auto& r) { return r.use.spill_bytes.has_value(); }); }},
     {nullptr, nullptr, "highest occupancy", [](const auto& r) { return highest_occupancy(r.ranked); },
      are_ranked},
     {nullptr, nullptr, "the API's pick",
      [](const auto& r) {
        const auto pick = api_pick(*r.device, r.query);
-       return pick ? grouped(*pick) : "none";
+       return pick ? with_thousands(*pick) : "none";
      },
      are_ranked},
     {nullptr, nullptr, "occupancy", [](const auto& r) { return percent(r.answer.occupancy.fraction); },
@@ -174,7 +174,7 @@ constexpr Column<KernelRow> kernel_columns[] = {
      [](const auto& r) { return r.answer.grid ? significant(r.answer.grid->waves) : "-"; },
      [](Rows rows) { return any(rows, [](const auto& r) { return r.answer.grid.has_value(); }); }},
     {nullptr, nullptr, "idle SMs",
-     [](const auto& r) { return r.answer.grid ? grouped(r.answer.grid->idle_sms) : "-"; },
+     [](const auto& r) { return r.answer.grid ? with_thousands(r.answer.grid->idle_sms) : "-"; },
      [](Rows rows) {
        return any(rows, [](const auto& r) { return r.answer.grid && r.answer.grid->idle_sms > 0; });
      }},
@@ -241,7 +241,7 @@ void print_kernel_table(std::ostream& out, const std::string& source, const std:
 /// Calls `use` with each query of the row and its answer.
 void for_each_answer(const KernelRow& row, const auto& use) {
   if (!row.is_ranked()) use(row.query, row.answer);
-  for (const Ranked& r : row.ranked) use(r.query, r.answer);
+  for (const RankedSize& r : row.ranked) use(r.query, r.answer);
 }
 
 void print_kernel_csv(std::ostream& out, const std::vector<KernelRow>& rows) {

@@ -22,7 +22,7 @@ std::string where_it_fits(std::size_t bytes) {
 /// What a tool refused, and what to do.
 std::string explanation(const binary::Refused& r) {
   const std::string kernel = r.kernel.empty() ? "" : binary::short_name(r.kernel, name_room) + ": ";
-  const std::string need = grouped(r.needed), most = grouped(r.most);
+  const std::string need = with_thousands(r.needed), most = with_thousands(r.most);
   const std::string callee = binary::short_name(r.callee, name_room);
   if (r.resource == "shared data")
     return kernel + "cannot launch: " + need + " B of static shared memory exceeds the " + most +

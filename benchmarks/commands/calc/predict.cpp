@@ -25,16 +25,18 @@ std::string kind_of(const theory::KernelClass& kernel) {
 
 /// "4 registers"; bytes are not counted in the plural.
 std::string amount(std::int64_t number, const std::string& unit) {
-  return grouped(number) + " " + unit + (number == 1 || unit.starts_with("B ") ? "" : "s");
+  return with_thousands(number) + " " + unit + (number == 1 || unit.starts_with("B ") ? "" : "s");
 }
 
 /// The step as the subject of a sentence: "Freeing 4 registers (36 -> 32)", "Blocks of 288 threads instead of
 /// 256"; and whether it is a plural.
 std::pair<std::string, bool> subject(const CliffPredictions::Step& step) {
   if (step.dial.name == std::string_view("block_size"))
-    return {"Blocks of " + amount(step.cliff.value, step.dial.unit) + " instead of " + grouped(step.dial.own),
+    return {"Blocks of " + amount(step.cliff.value, step.dial.unit) + " instead of " +
+                with_thousands(step.dial.own),
             true};
-  const std::string from_to = " (" + grouped(step.dial.own) + " -> " + grouped(step.cliff.value) + ")";
+  const std::string from_to =
+      " (" + with_thousands(step.dial.own) + " -> " + with_thousands(step.cliff.value) + ")";
   if (step.cliff.delta < 0) return {"Freeing " + amount(-step.cliff.delta, step.dial.unit) + from_to, false};
   return {amount(step.cliff.delta, step.dial.unit) + " more" + from_to, step.cliff.delta != 1};
 }
@@ -47,7 +49,7 @@ std::string effect(const CliffPredictions::Step& step, double occupancy,
   const auto verb = [plural = plural](double change) {
     return std::string(change > 0 ? "raise" : change < 0 ? "lower" : "leave") + (plural ? "" : "s");
   };
-  const double there = step.outcome->share_of_peak;
+  const double share_at_cliff = step.outcome->share_of_peak;
   const int moved = std::abs(step.gain) < negligible ? 0 : step.gain > 0 ? 1 : -1;
   const std::string first = verb(step.cliff.occupancy - occupancy);
   std::string text = who + " " + first + " occupancy from " + percent(occupancy) + " to " +
@@ -55,8 +57,8 @@ std::string effect(const CliffPredictions::Step& step, double occupancy,
   if (verb(moved) != first) text += verb(moved) + " ";
   text += kind_of(kernel);
   return text +
-         (moved == 0 ? " at " + percent(there)
-                     : " from " + percent(now.share_of_peak) + " to " + percent(there)) +
+         (moved == 0 ? " at " + percent(share_at_cliff)
+                     : " from " + percent(now.share_of_peak) + " to " + percent(share_at_cliff)) +
          " of peak";
 }
 
@@ -74,8 +76,9 @@ std::string contrast(const CliffPredictions::Step& step, int blocks_now, const t
                                   .ilp = kernel.ilp};
   ClassPredictor predictor(other, device, parameters);
   const double now = predictor.at(f.block_size, blocks_now).share_of_peak;
-  const double there = predictor.at(step.footprint.block_size, step.cliff.blocks_per_sm).share_of_peak;
-  return "; " + kind_of(other) + " " + gain_text(there / now - 1);
+  const double share_at_cliff =
+      predictor.at(step.footprint.block_size, step.cliff.blocks_per_sm).share_of_peak;
+  return "; " + kind_of(other) + " " + gain_text(share_at_cliff / now - 1);
 } catch (const std::invalid_argument&) {
   return "";  // the parameters suffice for the chosen class alone
 }

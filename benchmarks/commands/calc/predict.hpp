@@ -71,7 +71,7 @@ struct CliffPredictions {
   theory::ClassModel::Outcome full;         ///< with every warp slot filled, by blocks of 4 warps
   std::optional<int> warps_for_95_percent;  ///< the fewest per SM that reach 95 % of the peak
   std::vector<Step> steps;                  ///< those that gain a block first
-  std::string conclusion;                   ///< does it pay? One sentence or two
+  std::string conclusion;                   ///< whether the next step gains: one sentence or two
 };
 
 /// `footprint` can be launched on `device`.

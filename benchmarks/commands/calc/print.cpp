@@ -18,7 +18,7 @@ namespace {
 /// "4,406 GB/s", "66.9 TFLOP/s"
 std::string rate(const theory::Peak& peak) {
   return peak.unit == "FLOP/s" ? text("%.1f TFLOP/s", peak.rate * 1e-12)
-                               : grouped(std::llround(peak.rate * 1e-9)) + " GB/s";
+                               : with_thousands(std::llround(peak.rate * 1e-9)) + " GB/s";
 }
 
 Json prediction_json(const ClassPrediction& p) {
@@ -58,7 +58,7 @@ Json prediction_json(const ClassPrediction& p) {
 }
 
 std::string dial_value(const theory::Cliff& c) {
-  return grouped(c.value) + (c.delta > 0 ? " (+" : " (") + grouped(c.delta) + ")";
+  return with_thousands(c.value) + (c.delta > 0 ? " (+" : " (") + with_thousands(c.delta) + ")";
 }
 
 /// Waves follow from the number of SMs, which NVIDIA has not published of every card.
@@ -70,10 +70,11 @@ std::string sm_count_source(const theory::DeviceSpec& device) {
 
 std::string grid_text(const theory::DeviceSpec& device, const Query& query, const Answer& a) {
   const std::string grid =
-      "grid of " + grouped(query.grid_blocks) + (query.grid_blocks == 1 ? " block: " : " blocks: ");
+      "grid of " + with_thousands(query.grid_blocks) + (query.grid_blocks == 1 ? " block: " : " blocks: ");
   if (!a.grid) return grid + "the number of SMs is unknown; name the device (--device h200)";
   const theory::GridFill& fill = *a.grid;
-  std::string words = grid + significant(fill.waves) + " waves of " + grouped(fill.wave_blocks) + " blocks; ";
+  std::string words =
+      grid + significant(fill.waves) + " waves of " + with_thousands(fill.wave_blocks) + " blocks; ";
   if (fill.idle_sms > 0) words += text("%d of %d SMs get no block; ", fill.idle_sms, device.sm.sm_count);
   if (fill.waves > 1 && fill.tail_share > 0)
     words += "the partial last wave takes up to " + percent(fill.tail_share) + " of the time; ";
@@ -84,16 +85,17 @@ void print_summary(std::ostream& out, const theory::DeviceSpec& device, const Qu
   const theory::SmLimits& sm = device.sm;
   const theory::Footprint& f = query.footprint;
   const theory::Occupancy& o = a.occupancy;
-  print_wrapped(out, device.name + text(" (cc %d.%d): ", sm.cc_major, sm.cc_minor) + grouped(f.block_size) +
-                         " threads x " + grouped(f.registers_per_thread) + " registers, " +
-                         grouped(f.static_smem_bytes) + " B static + " + grouped(f.dynamic_smem_bytes) +
-                         " B dynamic shared memory, " + std::to_string(f.barriers) +
-                         (f.barriers == 1 ? " barrier" : " barriers") +
+  print_wrapped(out, device.name + text(" (cc %d.%d): ", sm.cc_major, sm.cc_minor) +
+                         with_thousands(f.block_size) + " threads x " +
+                         with_thousands(f.registers_per_thread) + " registers, " +
+                         with_thousands(f.static_smem_bytes) + " B static + " +
+                         with_thousands(f.dynamic_smem_bytes) + " B dynamic shared memory, " +
+                         std::to_string(f.barriers) + (f.barriers == 1 ? " barrier" : " barriers") +
                          (f.carveout_percent < 0 ? "" : text(", carve-out %d %%", f.carveout_percent)));
   if (o.launchable())
     print_wrapped(out,
                   text("%d blocks, %d warps, ", o.blocks_per_sm, o.warps_per_sm) +
-                      grouped(o.blocks_per_sm * f.block_size) + " threads per SM: occupancy " +
+                      with_thousands(o.blocks_per_sm * f.block_size) + " threads per SM: occupancy " +
                       percent(o.fraction) + ", limited by " + theory::to_string(o.limiters),
                   "  ");
   if (!o.launchable() || a.status != "ok") print_wrapped(out, a.status, "  ");
@@ -108,16 +110,17 @@ void print_resources(std::ostream& out, const theory::SmLimits& sm, const theory
     return (blocks ? std::to_string(*blocks) : "-") + (theory::has(o.limiters, resource) ? " <" : "  ");
   };
   print_aligned(
-      out, {{"resource", "blocks it allows  ", "taken per block", "unused per SM"},
-            {"warps", limit(o.warp_limit, theory::Limiter::warps), grouped(theory::warps_per_block(sm, f)),
-             grouped(unused.warps)},
-            {"block slots", limit(o.block_limit, theory::Limiter::blocks), "1", grouped(unused.blocks)},
-            {"registers", limit(o.register_limit, theory::Limiter::registers),
-             grouped(o.allocated_registers_per_block), grouped(unused.registers)},
-            {"shared memory, B", limit(o.smem_limit, theory::Limiter::shared_memory),
-             grouped(o.allocated_smem_per_block_bytes), grouped(unused.smem_bytes)},
-            {"barriers", limit(o.barrier_limit, theory::Limiter::barriers), grouped(f.barriers),
-             unused.barriers ? grouped(*unused.barriers) : "-"}});
+      out,
+      {{"resource", "blocks it allows  ", "taken per block", "unused per SM"},
+       {"warps", limit(o.warp_limit, theory::Limiter::warps), with_thousands(theory::warps_per_block(sm, f)),
+        with_thousands(unused.warps)},
+       {"block slots", limit(o.block_limit, theory::Limiter::blocks), "1", with_thousands(unused.blocks)},
+       {"registers", limit(o.register_limit, theory::Limiter::registers),
+        with_thousands(o.allocated_registers_per_block), with_thousands(unused.registers)},
+       {"shared memory, B", limit(o.smem_limit, theory::Limiter::shared_memory),
+        with_thousands(o.allocated_smem_per_block_bytes), with_thousands(unused.smem_bytes)},
+       {"barriers", limit(o.barrier_limit, theory::Limiter::barriers), with_thousands(f.barriers),
+        unused.barriers ? with_thousands(*unused.barriers) : "-"}});
 }
 
 std::string cliff_text(const std::optional<theory::Cliff>& c) {
@@ -132,7 +135,7 @@ std::string cliff_text(const std::optional<theory::Cliff>& c) {
 void print_cliffs(std::ostream& out, const theory::SmLimits& sm, const theory::Footprint& f) {
   static constexpr TextColumn<Dial> columns[] = {
       {"next cliff", [](const Dial& d) { return std::string(d.name); }},
-      {"now", [](const Dial& d) { return grouped(d.own); }},
+      {"now", [](const Dial& d) { return with_thousands(d.own); }},
       {"loses occupancy", [](const Dial& d) { return cliff_text(d.cliffs.loses); }},
       {"gains occupancy", [](const Dial& d) { return cliff_text(d.cliffs.gains); }},
   };
@@ -140,10 +143,10 @@ void print_cliffs(std::ostream& out, const theory::SmLimits& sm, const theory::F
   out << '\n';
   print_aligned(out, table_of(columns, std::vector(all.begin(), all.end())));
   if (const auto joint = theory::gains_together(sm, f))
-    out << "  together " << grouped(joint->registers.value) << " registers (" << joint->registers.delta
-        << ") and " << grouped(joint->dynamic_smem.value) << " B (" << grouped(joint->dynamic_smem.delta)
-        << "): " << joint->registers.blocks_per_sm << " blocks, " << percent(joint->registers.occupancy)
-        << '\n';
+    out << "  together " << with_thousands(joint->registers.value) << " registers (" << joint->registers.delta
+        << ") and " << with_thousands(joint->dynamic_smem.value) << " B ("
+        << with_thousands(joint->dynamic_smem.delta) << "): " << joint->registers.blocks_per_sm << " blocks, "
+        << percent(joint->registers.occupancy) << '\n';
 }
 
 /// A line of the prediction's table: the footprint as it is, or at a cliff.

@@ -13,7 +13,7 @@ namespace occbench::commands {
 namespace {
 
 struct RankedLine {
-  const Ranked& ranked;
+  const RankedSize& ranked;
   bool is_api_pick;
 };
 
@@ -22,7 +22,8 @@ const theory::Occupancy& occupancy_of(const RankedLine& l) { return l.ranked.ans
 constexpr TextColumn<RankedLine> ranked_columns[] = {
     {"block size",
      [](const RankedLine& l) {
-       return grouped(l.ranked.query.footprint.block_size) + (l.is_api_pick ? " (the API's pick)" : "");
+       return with_thousands(l.ranked.query.footprint.block_size) +
+              (l.is_api_pick ? " (the API's pick)" : "");
      }},
     {"blocks per SM", [](const RankedLine& l) { return std::to_string(occupancy_of(l).blocks_per_sm); }},
     {"warps", [](const RankedLine& l) { return std::to_string(occupancy_of(l).warps_per_sm); }},
@@ -35,15 +36,15 @@ constexpr TextColumn<RankedLine> ranked_columns[] = {
 
 }  // namespace
 
-std::vector<Ranked> rank_block_sizes(const CalcDevice& device, const Query& query) {
+std::vector<RankedSize> rank_block_sizes(const CalcDevice& device, const Query& query) {
   const theory::SmLimits& sm = device.facts.sm;
-  std::vector<Ranked> ranked;
+  std::vector<RankedSize> ranked;
   for (int threads = sm.warp_size; threads <= sm.max_threads_per_block; threads += sm.warp_size) {
     Query of_size = query;
     of_size.footprint.block_size = threads;
     ranked.push_back({of_size, answer(device, of_size)});
   }
-  std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
+  std::ranges::stable_sort(ranked, [](const RankedSize& a, const RankedSize& b) {
     return std::pair(a.answer.launches(), a.answer.occupancy.fraction) >
            std::pair(b.answer.launches(), b.answer.occupancy.fraction);
   });
@@ -56,26 +57,27 @@ std::optional<int> api_pick(const CalcDevice& device, const Query& query) {
 
 void print_ranked(std::ostream& out, const std::string& format, const CalcDevice& device,
                   const Query& query) {
-  const std::vector<Ranked> ranked = rank_block_sizes(device, query);
+  const std::vector<RankedSize> ranked = rank_block_sizes(device, query);
   if (format == "json") {
     Json all = Json::array();
-    for (const Ranked& r : ranked) all.push_back(answer_json(device.facts, r.query, r.answer));
+    for (const RankedSize& r : ranked) all.push_back(answer_json(device.facts, r.query, r.answer));
     out << all.dump(2) << '\n';
     return;
   }
   if (format == "csv") {
     std::vector<AnswerRow> rows;
-    for (const Ranked& r : ranked) rows.push_back({device.facts, r.query, r.answer});
+    for (const RankedSize& r : ranked) rows.push_back({device.facts, r.query, r.answer});
     return print_csv(out, csv_columns(), rows);
   }
   const theory::Footprint& f = query.footprint;
-  print_wrapped(out, device.facts.name + ": " + grouped(f.registers_per_thread) + " registers, " +
-                         grouped(f.static_smem_bytes) + " B static + " + grouped(f.dynamic_smem_bytes) +
+  print_wrapped(out, device.facts.name + ": " + with_thousands(f.registers_per_thread) + " registers, " +
+                         with_thousands(f.static_smem_bytes) + " B static + " +
+                         with_thousands(f.dynamic_smem_bytes) +
                          " B dynamic shared memory; block sizes by occupancy");
   out << '\n';
   const std::optional<int> pick = api_pick(device, query);
   std::vector<RankedLine> lines;
-  for (const Ranked& r : ranked) lines.push_back({r, r.query.footprint.block_size == pick});
+  for (const RankedSize& r : ranked) lines.push_back({r, r.query.footprint.block_size == pick});
   print_aligned(out, table_of(ranked_columns, lines));
   if (const Answer& best = ranked.front().answer; best.status != "ok") {
     out << '\n';

@@ -11,14 +11,14 @@
 
 namespace occbench::commands {
 
-struct Ranked {
+struct RankedSize {
   Query query;
   Answer answer;
 };
 
 /// Every whole number of warps up to the device's largest block: highest occupancy first, then smallest
 /// block, and at the end those that cannot launch.
-[[nodiscard]] std::vector<Ranked> rank_block_sizes(const CalcDevice& device, const Query& query);
+[[nodiscard]] std::vector<RankedSize> rank_block_sizes(const CalcDevice& device, const Query& query);
 
 /// What cudaOccupancyMaxPotentialBlockSize would pick.
 [[nodiscard]] std::optional<int> api_pick(const CalcDevice& device, const Query& query);

@@ -60,7 +60,7 @@ CompletedCommand command_of(const CLI::App& app) {
     }
     CompletedOption completed{.value = value};
     const std::string help = option->get_description();
-    completed.help = clipped(help.substr(0, help.find(';')), 70);
+    completed.help = clip(help.substr(0, help.find(';')), 70);
     for (const std::string& name : option->get_snames()) completed.names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) completed.names.push_back("--" + name);
     command.options.push_back(completed);

@@ -16,10 +16,10 @@ std::string join(const Words& words, const char* between = " ") {
   return all;
 }
 
-/// With `escape` before each of `special`.
-std::string escaped(const std::string& text, std::string_view special, const std::string& escape = "\\") {
+/// Puts `prefix` before each of `special`.
+std::string escape(const std::string& text, std::string_view special, const std::string& prefix = "\\") {
   std::string all;
-  for (const char c : text) all += (special.find(c) != std::string_view::npos ? escape : "") + c;
+  for (const char c : text) all += (special.find(c) != std::string_view::npos ? prefix : "") + c;
   return all;
 }
 
@@ -39,16 +39,16 @@ void write_bash(std::ostream& out, std::span<const CompletedCommand> commands) {
       options.insert(options.end(), option.names.begin(), option.names.end());
       if (option.value.kind == OptionValue::Kind::nothing) continue;
       std::vector<std::string> keys;
-      for (const std::string& name : option.names) keys.push_back(shell_quoted(command.name + " " + name));
+      for (const std::string& name : option.names) keys.push_back(shell_quote(command.name + " " + name));
       const std::string value = option.value.kind == OptionValue::Kind::file     ? "FILE"
                                 : option.value.kind == OptionValue::Kind::folder ? "FOLDER"
                                                                                  : join(option.value.words);
       out << "    " << join(keys, " | ") << ") echo "
-          << shell_quoted((option.value.is_list ? "LIST " : "VALUE ") + value) << " ;;\n";
+          << shell_quote((option.value.is_list ? "LIST " : "VALUE ") + value) << " ;;\n";
     }
-    out << "    " << shell_quoted(command.name) << ") echo "
-        << shell_quoted(command.is_external ? "FILE" : join(command.words)) << " ;;\n";
-    out << "    " << shell_quoted(command.name + " -") << ") echo " << shell_quoted(join(options)) << " ;;\n";
+    out << "    " << shell_quote(command.name) << ") echo "
+        << shell_quote(command.is_external ? "FILE" : join(command.words)) << " ;;\n";
+    out << "    " << shell_quote(command.name + " -") << ") echo " << shell_quote(join(options)) << " ;;\n";
   }
   out << R"sh(  esac
 }
@@ -89,10 +89,10 @@ complete -F _occbench occbench
 }
 
 void write_zsh(std::ostream& out, std::span<const CompletedCommand> commands) {
-  const auto described = [](const std::string& help) { return escaped(help, "[]:\\"); };
+  const auto escape_help = [](const std::string& help) { return escape(help, "[]:\\"); };
   out << "#compdef occbench\n" << head("zsh") << "_occbench() {\n  local -a commands=(\n";
   for (const CompletedCommand& command : commands.subspan(1))
-    out << "    " << shell_quoted(escaped(command.name, ":\\") + ":" + command.help) << '\n';
+    out << "    " << shell_quote(escape(command.name, ":\\") + ":" + command.help) << '\n';
   out << R"sh(  )
   if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then
     _describe command commands
@@ -107,7 +107,7 @@ void write_zsh(std::ostream& out, std::span<const CompletedCommand> commands) {
   case $word in
 )sh";
   for (const CompletedCommand& command : commands) {
-    out << "    " << shell_quoted(command.name) << ")";
+    out << "    " << shell_quote(command.name) << ")";
     if (command.is_external) {
       out << " _files ;;\n";
       continue;
@@ -118,19 +118,19 @@ void write_zsh(std::ostream& out, std::span<const CompletedCommand> commands) {
       const std::string words = join(value.words);
       std::string takes;
       if (value.kind != OptionValue::Kind::nothing)
-        takes = "=[" + described(option.help) + "]:value:" +
+        takes = "=[" + escape_help(option.help) + "]:value:" +
                 (value.kind == OptionValue::Kind::file     ? "_files"
                  : value.kind == OptionValue::Kind::folder ? "_files -/"
                  : words.empty()                           ? " "
                  : value.is_list                           ? "_sequence compadd - " + words
-                                                           : "(" + escaped(words, ":\\") + ")");
+                                                           : "(" + escape(words, ":\\") + ")");
       else
-        takes = "[" + described(option.help) + "]";
+        takes = "[" + escape_help(option.help) + "]";
       for (const std::string& name : option.names)
-        out << " \\\n      " << shell_quoted("(" + join(option.names) + ")" + name + takes);
+        out << " \\\n      " << shell_quote("(" + join(option.names) + ")" + name + takes);
     }
     if (!command.words.empty() && !command.name.empty())
-      out << " \\\n      " << shell_quoted("1:word:(" + join(command.words) + ")");
+      out << " \\\n      " << shell_quote("1:word:(" + join(command.words) + ")");
     out << " ;;\n";
   }
   out << R"sh(  esac
@@ -140,7 +140,7 @@ if [[ $funcstack[1] == _occbench ]]; then _occbench "$@"; else compdef _occbench
 }
 
 void write_fish(std::ostream& out, std::span<const CompletedCommand> commands) {
-  const auto literal = [](const std::string& text) { return "'" + escaped(text, "'\\") + "'"; };
+  const auto literal = [](const std::string& text) { return "'" + escape(text, "'\\") + "'"; };
   out << head("fish") << "complete -c occbench -f\n";
   for (const CompletedCommand& command : commands) {
     const std::string here = "complete -c occbench -n " +

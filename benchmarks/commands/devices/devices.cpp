@@ -25,9 +25,9 @@ struct DeviceRow {
   bool is_default;
 };
 
-Value rounded(double value) { return text("%.0f", value); }
+Value whole_number(double value) { return text("%.0f", value); }
 Value dimensions(const std::array<int, 3>& most) { return text("%d x %d x %d", most[0], most[1], most[2]); }
-Value known(const std::string& value) { return value.empty() ? Value() : Value(value); }
+Value text_or_unknown(const std::string& value) { return value.empty() ? Value() : Value(value); }
 
 /// Clusters of 2 to 16 blocks that are resident at once, with one block on an SM: "2:66 3:39 4:30". SMs of a
 /// GPC that fill no cluster stay idle.
@@ -40,15 +40,15 @@ Value active_clusters_by_size(const DeviceRow& row) {
   for (int size = 2; size <= most_blocks; ++size)
     if (const auto clusters = active_clusters(row.device, alone, size))
       all += (all.empty() ? "" : " ") + std::to_string(size) + ":" + std::to_string(*clusters);
-  return known(all);
+  return text_or_unknown(all);
 }
 
 constexpr Column<DeviceRow> device_columns[] = {
     {"default", [](const auto& r) { return Value(r.is_default); }},
     {"index", [](const auto& r) { return digits(r.device.index); }},
-    {"name", [](const auto& r) { return known(r.device.name); }},
-    {"uuid", [](const auto& r) { return known(r.device.uuid); }},
-    {"compute_capability", [](const auto& r) { return known(r.device.compute_capability()); }},
+    {"name", [](const auto& r) { return text_or_unknown(r.device.name); }},
+    {"uuid", [](const auto& r) { return text_or_unknown(r.device.uuid); }},
+    {"compute_capability", [](const auto& r) { return text_or_unknown(r.device.compute_capability()); }},
     {"sm_count", [](const auto& r) { return digits(r.device.sm.sm_count); }},
     {"warp_size", [](const auto& r) { return digits(r.device.sm.warp_size); }},
     {"max_threads_per_block", [](const auto& r) { return digits(r.device.sm.max_threads_per_block); }},
@@ -74,19 +74,21 @@ constexpr Column<DeviceRow> device_columns[] = {
     {"fp64_lanes_per_sm", [](const auto& r) { return digits(r.device.fp64_lanes_per_sm); }},
     {"l2_bytes", [](const auto& r) { return digits(r.device.l2_bytes); }},
     {"memory_bytes", [](const auto& r) { return digits(r.device.memory_bytes); }},
-    {"sm_clock_max_mhz", [](const auto& r) { return rounded(r.device.sm_clock_max_hz * 1e-6); }},
-    {"memory_clock_mhz", [](const auto& r) { return rounded(r.device.memory_clock_hz * 1e-6); }},
+    {"sm_clock_max_mhz", [](const auto& r) { return whole_number(r.device.sm_clock_max_hz * 1e-6); }},
+    {"memory_clock_mhz", [](const auto& r) { return whole_number(r.device.memory_clock_hz * 1e-6); }},
     {"memory_bus_bits", [](const auto& r) { return digits(r.device.memory_bus_bits); }},
-    {"dram_theoretical_gb_per_s", [](const auto& r) { return rounded(r.device.dram_bytes_per_s * 1e-9); }},
+    {"dram_theoretical_gb_per_s",
+     [](const auto& r) { return whole_number(r.device.dram_bytes_per_s * 1e-9); }},
     {"ecc", [](const auto& r) { return Value(r.device.ecc ? "on" : "off"); }},
     {"mig",
      [](const auto& r) { return r.device.nvml.mig ? Value(*r.device.nvml.mig ? "on" : "off") : Value(); }},
     {"power_limit_w",
      [](const auto& r) {
-       return r.device.nvml.power_limit_w ? rounded(*r.device.nvml.power_limit_w) : Value();
+       return r.device.nvml.power_limit_w ? whole_number(*r.device.nvml.power_limit_w) : Value();
      }},
-    {"throttle_reasons", [](const auto& r) { return known(r.device.nvml.throttle_reasons.value_or("")); }},
-    {"driver_version", [](const auto& r) { return known(r.device.nvml.driver_version); }},
+    {"throttle_reasons",
+     [](const auto& r) { return text_or_unknown(r.device.nvml.throttle_reasons.value_or("")); }},
+    {"driver_version", [](const auto& r) { return text_or_unknown(r.device.nvml.driver_version); }},
     {"cuda_driver_version",
      [](const auto& r) {
        return Value(text("%d.%d", r.device.driver_version / 1000, r.device.driver_version % 1000 / 10));
@@ -121,10 +123,12 @@ void print_devices(const std::vector<Device>& devices, const std::string& format
 
 using Spec = theory::DeviceSpec;
 
-/// 0 is not known.
-Value known(auto number) { return number > 0 ? digits(static_cast<std::int64_t>(number)) : Value(); }
+/// Unknown where it is 0.
+Value number_or_unknown(auto number) {
+  return number > 0 ? digits(static_cast<std::int64_t>(number)) : Value();
+}
 
-/// A value, its field of cudaDeviceProp, its cudaDeviceGetAttribute() name, and what is to know of them.
+/// A value, its field of cudaDeviceProp, its cudaDeviceGetAttribute() name, and a note.
 struct QueryField {
   const char* name;  ///< as `occbench devices` has it
   Value (*value)(const Spec& device);
@@ -133,45 +137,48 @@ struct QueryField {
   const char* note = "";
 };
 
-// Names: driver_types.h of CUDA 13.0 and, of what is gone from there, 12.9.
+// Names: driver_types.h of CUDA 13.0; of 12.9 for those that 13.0 removed.
 constexpr QueryField query_fields[] = {
     {"name", [](const Spec& d) { return Value(d.name); }, "name", ""},
     {"compute_capability", [](const Spec& d) { return Value(text("%d.%d", d.sm.cc_major, d.sm.cc_minor)); },
      "major, minor", "cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor"},
-    {"sm_count", [](const Spec& d) { return known(d.sm.sm_count); }, "multiProcessorCount",
+    {"sm_count", [](const Spec& d) { return number_or_unknown(d.sm.sm_count); }, "multiProcessorCount",
      "cudaDevAttrMultiProcessorCount"},
-    {"warp_size", [](const Spec& d) { return known(d.sm.warp_size); }, "warpSize", "cudaDevAttrWarpSize"},
-    {"max_threads_per_block", [](const Spec& d) { return known(d.sm.max_threads_per_block); },
+    {"warp_size", [](const Spec& d) { return number_or_unknown(d.sm.warp_size); }, "warpSize",
+     "cudaDevAttrWarpSize"},
+    {"max_threads_per_block", [](const Spec& d) { return number_or_unknown(d.sm.max_threads_per_block); },
      "maxThreadsPerBlock", "cudaDevAttrMaxThreadsPerBlock"},
-    {"max_threads_per_sm", [](const Spec& d) { return known(d.sm.max_threads_per_sm); },
+    {"max_threads_per_sm", [](const Spec& d) { return number_or_unknown(d.sm.max_threads_per_sm); },
      "maxThreadsPerMultiProcessor", "cudaDevAttrMaxThreadsPerMultiProcessor"},
-    {"max_warps_per_sm", [](const Spec& d) { return known(d.sm.max_warps_per_sm()); }, "", "",
+    {"max_warps_per_sm", [](const Spec& d) { return number_or_unknown(d.sm.max_warps_per_sm()); }, "", "",
      "no field: maxThreadsPerMultiProcessor / warpSize"},
-    {"max_blocks_per_sm", [](const Spec& d) { return known(d.sm.max_blocks_per_sm); },
+    {"max_blocks_per_sm", [](const Spec& d) { return number_or_unknown(d.sm.max_blocks_per_sm); },
      "maxBlocksPerMultiProcessor", "cudaDevAttrMaxBlocksPerMultiprocessor", "since CUDA 11"},
-    {"registers_per_block", [](const Spec& d) { return known(d.sm.registers_per_block); }, "regsPerBlock",
-     "cudaDevAttrMaxRegistersPerBlock", "of one block, not of the SM"},
-    {"registers_per_sm", [](const Spec& d) { return known(d.sm.registers_per_sm); }, "regsPerMultiprocessor",
-     "cudaDevAttrMaxRegistersPerMultiprocessor"},
-    {"smem_per_block_bytes", [](const Spec& d) { return known(d.sm.smem_per_block_bytes); },
+    {"registers_per_block", [](const Spec& d) { return number_or_unknown(d.sm.registers_per_block); },
+     "regsPerBlock", "cudaDevAttrMaxRegistersPerBlock", "of one block, not of the SM"},
+    {"registers_per_sm", [](const Spec& d) { return number_or_unknown(d.sm.registers_per_sm); },
+     "regsPerMultiprocessor", "cudaDevAttrMaxRegistersPerMultiprocessor"},
+    {"smem_per_block_bytes", [](const Spec& d) { return number_or_unknown(d.sm.smem_per_block_bytes); },
      "sharedMemPerBlock", "cudaDevAttrMaxSharedMemoryPerBlock",
      "of one block that has not opted in, not of the SM"},
-    {"smem_per_block_optin_bytes", [](const Spec& d) { return known(d.sm.smem_per_block_optin_bytes); },
+    {"smem_per_block_optin_bytes",
+     [](const Spec& d) { return number_or_unknown(d.sm.smem_per_block_optin_bytes); },
      "sharedMemPerBlockOptin", "cudaDevAttrMaxSharedMemoryPerBlockOptin",
      "of one block after cudaFuncAttributeMaxDynamicSharedMemorySize"},
-    {"smem_per_sm_bytes", [](const Spec& d) { return known(d.sm.smem_per_sm_bytes); },
+    {"smem_per_sm_bytes", [](const Spec& d) { return number_or_unknown(d.sm.smem_per_sm_bytes); },
      "sharedMemPerMultiprocessor", "cudaDevAttrMaxSharedMemoryPerMultiprocessor", "of all resident blocks"},
     {"smem_reserved_per_block_bytes",
      [](const Spec& d) { return digits(d.sm.smem_reserved_per_block_bytes); }, "reservedSharedMemPerBlock",
      "cudaDevAttrReservedSharedMemoryPerBlock", "taken from every block in addition to its own"},
-    {"fp32_lanes_per_sm", [](const Spec& d) { return known(d.fp32_lanes_per_sm); }, "", "",
+    {"fp32_lanes_per_sm", [](const Spec& d) { return number_or_unknown(d.fp32_lanes_per_sm); }, "", "",
      "no field: follows from the compute capability"},
-    {"l2_bytes", [](const Spec& d) { return known(d.l2_bytes); }, "l2CacheSize", "cudaDevAttrL2CacheSize"},
-    {"memory_bytes", [](const Spec& d) { return known(d.memory_bytes); }, "totalGlobalMem", "",
+    {"l2_bytes", [](const Spec& d) { return number_or_unknown(d.l2_bytes); }, "l2CacheSize",
+     "cudaDevAttrL2CacheSize"},
+    {"memory_bytes", [](const Spec& d) { return number_or_unknown(d.memory_bytes); }, "totalGlobalMem", "",
      "by the data sheet; the driver reports a few per cent less"},
-    {"sm_clock_max_mhz", [](const Spec& d) { return known(d.sm_clock_max_hz * 1e-6); },
+    {"sm_clock_max_mhz", [](const Spec& d) { return number_or_unknown(d.sm_clock_max_hz * 1e-6); },
      "clockRate (removed in CUDA 13)", "cudaDevAttrClockRate", "CUDA has it in kHz"},
-    {"dram_theoretical_gb_per_s", [](const Spec& d) { return known(d.dram_bytes_per_s * 1e-9); },
+    {"dram_theoretical_gb_per_s", [](const Spec& d) { return number_or_unknown(d.dram_bytes_per_s * 1e-9); },
      "memoryClockRate (removed in CUDA 13), memoryBusWidth",
      "cudaDevAttrMemoryClockRate, cudaDevAttrGlobalMemoryBusWidth",
      "no field: clock x bus width, times two for double data rate"},
@@ -225,16 +232,17 @@ void define_devices(CLI::App& command, Invocation&) {
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "csv", "json"}))
       ->capture_default_str();
-  auto listed = std::make_shared<std::string>();
+  auto catalogue_name = std::make_shared<std::string>();
   command
       .add_option(
-          "--device", *listed,
+          "--device", *catalogue_name,
           "A device query from the catalogue, without the GPU: its name or ccX.Y, each value beside its "
           "field of cudaDeviceProp; `list` lists the names")
       ->type_name("NAME");
-  command.callback([format, listed] {
-    if (*listed == "list") return print_cards(std::cout);
-    if (!listed->empty()) return print_device_query(std::cout, catalogue_entry(*listed), *format);
+  command.callback([format, catalogue_name] {
+    if (*catalogue_name == "list") return print_cards(std::cout);
+    if (!catalogue_name->empty())
+      return print_device_query(std::cout, catalogue_entry(*catalogue_name), *format);
     std::string why_none;
     const auto devices = enumerate_devices(&why_none);
     if (devices.empty()) throw UserError(Exit::no_device, why_none + "; " + without_device());

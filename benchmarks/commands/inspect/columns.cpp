@@ -15,15 +15,15 @@
 namespace occbench::commands {
 namespace {
 
-using Row = const Inspected&;
-using Rows = std::span<const Inspected>;
+using Row = const InspectedKernel&;
+using Rows = std::span<const InspectedKernel>;
 
 template <typename T>
-std::string grouped_or_unknown(const std::optional<T>& value) {
-  return value ? grouped(*value) : "unknown";
+std::string with_thousands_or_unknown(const std::optional<T>& value) {
+  return value ? with_thousands(*value) : "unknown";
 }
 
-/// Unknown without a device to answer for.
+/// Unknown without a device.
 Value of_answer(Row row, auto value) { return row.device == nullptr ? Value() : Value(value); }
 
 std::int64_t constant_bytes(Row row) {
@@ -60,12 +60,12 @@ std::string short_file_name(Row row) {
 /// "100.0 % with 128, 256, 512 and 9 more"
 std::string highest_occupancy(Row row) {
   constexpr std::size_t sizes_listed = 6;
-  const Inspected& best = row.ranked[0];
+  const InspectedKernel& best = row.ranked[0];
   if (!best.answer.launches()) return "cannot launch";
   std::vector<std::string> sizes;
-  for (const Inspected& each : row.ranked)
+  for (const InspectedKernel& each : row.ranked)
     if (each.answer.occupancy.fraction == best.answer.occupancy.fraction)
-      sizes.push_back(grouped(each.query.footprint.block_size));
+      sizes.push_back(with_thousands(each.query.footprint.block_size));
   return percent(best.answer.occupancy.fraction) + " with " + join_first(sizes, sizes_listed);
 }
 
@@ -94,7 +94,8 @@ constexpr InspectColumn columns[] = {
     {{"registers_per_thread", [](Row r) { return or_unknown(r.kernel->use.registers_per_thread); },
       "registers",
       [](Row r) {
-        return (r.kernel->is_linked ? "" : ">= ") + grouped(r.kernel->use.registers_per_thread.value_or(0));
+        return (r.kernel->is_linked ? "" : ">= ") +
+               with_thousands(r.kernel->use.registers_per_thread.value_or(0));
       }},
      Type::number},
     {{"static_smem_bytes",
@@ -110,20 +111,20 @@ constexpr InspectColumn columns[] = {
       [](Row r) {
         if (!r.kernel->is_linked) return std::string("unknown");
         const theory::Footprint& f = r.query.footprint;
-        return grouped(r.device == nullptr ? r.kernel->use.static_smem_bytes
-                                           : f.static_smem_bytes + f.dynamic_smem_bytes);
+        return with_thousands(r.device == nullptr ? r.kernel->use.static_smem_bytes
+                                                  : f.static_smem_bytes + f.dynamic_smem_bytes);
       }},
      Type::text},
     {{"stack_bytes", [](Row r) { return or_unknown(r.kernel->use.stack_bytes); }, "stack B",
-      [](Row r) { return grouped_or_unknown(r.kernel->use.stack_bytes); },
+      [](Row r) { return with_thousands_or_unknown(r.kernel->use.stack_bytes); },
       [](Rows rows) { return any(rows, [](Row r) { return r.kernel->use.stack_bytes != std::size_t{0}; }); }},
      Type::number},
     {{"spill_bytes", [](Row r) { return or_unknown(r.kernel->use.spill_bytes); }, "spilled B",
-      [](Row r) { return grouped_or_unknown(r.kernel->use.spill_bytes); }},
+      [](Row r) { return with_thousands_or_unknown(r.kernel->use.spill_bytes); }},
      Type::number},
     {{"has_local_array", [](Row r) { return or_unknown(r.kernel->has_local_array); }}, Type::number},
     {{"barriers", [](Row r) { return or_unknown(r.kernel->use.barriers); }, "barriers",
-      [](Row r) { return grouped(r.kernel->use.barriers.value_or(0)); },
+      [](Row r) { return with_thousands(r.kernel->use.barriers.value_or(0)); },
       [](Rows rows) { return any(rows, [](Row r) { return r.kernel->use.barriers.value_or(0) > 1; }); }},
      Type::number},
     {{"virtual_resources", [](Row r) { return Value(std::int64_t{r.kernel->virtual_resources}); }},
@@ -132,7 +133,7 @@ constexpr InspectColumn columns[] = {
     {{"is_linked", [](Row r) { return Value(std::int64_t{r.kernel->is_linked}); }}, Type::number},
     {{"launch_bound", [](Row r) { return or_unknown(r.kernel->launch_bound); }}, Type::number},
     {{"largest_block", [](Row r) { return or_unknown(r.largest_block); }, "largest block",
-      [](Row r) { return grouped_or_unknown(r.largest_block); },
+      [](Row r) { return with_thousands_or_unknown(r.largest_block); },
       [](Rows rows) {
         return any(rows, [](Row r) {
           return r.device != nullptr && r.largest_block != r.device->facts.sm.max_threads_per_block;
@@ -143,22 +144,22 @@ constexpr InspectColumn columns[] = {
     {{"constant_bytes", [](Row r) { return Value(constant_bytes(r)); }}, Type::number},
     {{"constant_banks", [](Row r) { return Value(constant_banks(r)); }}, Type::text},
     {{"code_bytes", [](Row r) { return Value(static_cast<std::int64_t>(r.kernel->code_bytes)); }, "code B",
-      [](Row r) { return grouped(r.kernel->code_bytes); }},
+      [](Row r) { return with_thousands(r.kernel->code_bytes); }},
      Type::number},
     {{nullptr, nullptr, "highest occupancy", highest_occupancy, is_ranked}, Type::text},
     {{nullptr, nullptr, "the API's pick",
       [](Row r) {
         const auto pick = r.device == nullptr ? std::nullopt : api_pick(*r.device, r.query);
-        return pick ? grouped(*pick) : "none";
+        return pick ? with_thousands(*pick) : "none";
       },
       is_ranked},
      Type::text},
     {{"block_size", [](Row r) { return of_answer(r, std::int64_t{r.query.footprint.block_size}); }, "threads",
-      [](Row r) { return r.device == nullptr ? "-" : grouped(r.query.footprint.block_size); },
+      [](Row r) { return r.device == nullptr ? "-" : with_thousands(r.query.footprint.block_size); },
       [](Rows rows) { return is_not_ranked(rows) && !any(rows, [](Row r) { return r.is_chosen; }); }},
      Type::number},
     {{nullptr, nullptr, "threads*",
-      [](Row r) { return r.device == nullptr ? "-" : grouped(r.query.footprint.block_size); },
+      [](Row r) { return r.device == nullptr ? "-" : with_thousands(r.query.footprint.block_size); },
       [](Rows rows) { return is_not_ranked(rows) && any(rows, [](Row r) { return r.is_chosen; }); }},
      Type::text},
     {{"blocks_per_sm", [](Row r) { return of_answer(r, std::int64_t{r.answer.occupancy.blocks_per_sm}); }},

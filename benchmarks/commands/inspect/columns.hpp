@@ -12,7 +12,7 @@ namespace occbench::commands {
 
 enum class Type { text, number };
 
-struct InspectColumn : Column<Inspected> {
+struct InspectColumn : Column<InspectedKernel> {
   Type type;
 };
 

@@ -17,63 +17,64 @@ namespace occbench::commands {
 namespace {
 
 /// A column that a compiler can change, with its header in the table for people.
-struct Compared {
+struct ComparedColumn {
   const char* column;
   const char* header;
 };
-constexpr Compared compared[] = {{"occupancy", "occupancy"},         {"registers_per_thread", "registers"},
-                                 {"spill_bytes", "spilled B"},       {"static_smem_bytes", "static shared B"},
-                                 {"stack_bytes", "stack B"},         {"barriers", "barriers"},
-                                 {"largest_block", "largest block"}, {"block_size", "threads"},
-                                 {"constant_bytes", "constants B"},  {"code_bytes", "code B"}};
+constexpr ComparedColumn compared[] = {
+    {"occupancy", "occupancy"},         {"registers_per_thread", "registers"},
+    {"spill_bytes", "spilled B"},       {"static_smem_bytes", "static shared B"},
+    {"stack_bytes", "stack B"},         {"barriers", "barriers"},
+    {"largest_block", "largest block"}, {"block_size", "threads"},
+    {"constant_bytes", "constants B"},  {"code_bytes", "code B"}};
 
 constexpr std::size_t names_per_change = 10;
 
-Value value_of(const Inspected* row, const std::string& column) {
+Value value_of(const InspectedKernel* row, const std::string& column) {
   return row == nullptr ? Value() : inspect_column(column).value(*row);
 }
 
-double increase(const Changed& c, const char* column) {
+double increase(const KernelPair& c, const char* column) {
   return number_of(value_of(c.after, column)).value_or(0) - number_of(value_of(c.before, column)).value_or(0);
 }
 
-bool differs(const Changed& c) {
-  return std::ranges::any_of(compared, [&](const Compared& each) {
+bool differs(const KernelPair& c) {
+  return std::ranges::any_of(compared, [&](const ComparedColumn& each) {
     // A chosen block size follows from the rest.
     if (std::string_view(each.column) == "block_size" && c.before->is_chosen) return false;
     return value_of(c.before, each.column) != value_of(c.after, each.column);
   });
 }
 
-std::set<std::string> architectures(const std::vector<Inspected>& rows) {
+std::set<std::string> architectures(const std::vector<InspectedKernel>& rows) {
   std::set<std::string> names;
-  for (const Inspected& row : rows) names.insert(row.kernel->architecture);
+  for (const InspectedKernel& row : rows) names.insert(row.kernel->architecture);
   return names;
 }
 
 std::string value_text(const Value& value, bool is_share) {
   if (std::holds_alternative<std::monostate>(value)) return "unknown";
   if (is_share) return percent(number_of(value).value_or(0));
-  return grouped(std::get<std::int64_t>(value));
+  return with_thousands(std::get<std::int64_t>(value));
 }
 
-void print_table(std::ostream& out, const std::string& format, const std::vector<Changed>& changed) {
+void print_table(std::ostream& out, const std::string& format, const std::vector<KernelPair>& changed) {
   std::vector<csv::Row> table = {{"kernel"}};
-  for (const Changed& c : changed) table.push_back({table_name(c.kernel())});
+  for (const KernelPair& c : changed) table.push_back({table_name(c.kernel())});
   const auto add = [&](const std::string& header, auto cell) {
     table[0].push_back(header);
     for (std::size_t i = 0; i < changed.size(); ++i) table[i + 1].push_back(cell(changed[i]));
   };
   const std::string& first = changed.front().kernel().architecture;
-  if (std::ranges::any_of(changed, [&](const Changed& c) { return c.kernel().architecture != first; }))
-    add("code for", [](const Changed& c) { return c.kernel().architecture; });
-  for (const Compared& each : compared) {
+  if (std::ranges::any_of(changed, [&](const KernelPair& c) { return c.kernel().architecture != first; }))
+    add("code for", [](const KernelPair& c) { return c.kernel().architecture; });
+  for (const ComparedColumn& each : compared) {
     const bool is_share = std::string_view(each.column) == "occupancy";
-    const auto change = [&](const Changed& c) {
+    const auto change = [&](const KernelPair& c) {
       const Value before = value_of(c.before, each.column), after = value_of(c.after, each.column);
       return (before == after ? "" : value_text(before, is_share) + " -> ") + value_text(after, is_share);
     };
-    const bool has_changed = std::ranges::any_of(changed, [&](const Changed& c) {
+    const bool has_changed = std::ranges::any_of(changed, [&](const KernelPair& c) {
       return value_of(c.before, each.column) != value_of(c.after, each.column);
     });
     if (has_changed) add(each.header, change);
@@ -81,16 +82,16 @@ void print_table(std::ostream& out, const std::string& format, const std::vector
   print_cells(out, format, table);
 }
 
-void print_names(std::ostream& out, const char* what, const std::vector<Changed>& kernels) {
+void print_names(std::ostream& out, const char* what, const std::vector<KernelPair>& kernels) {
   if (kernels.empty()) return;
   std::vector<std::string> names;
-  for (const Changed& c : kernels) names.push_back(table_name(c.kernel()));
+  for (const KernelPair& c : kernels) names.push_back(table_name(c.kernel()));
   out << '\n';
   print_wrapped(out, std::string(what) + ": " + join_first(names, names_per_change), "  ");
 }
 
 struct DiffRow {
-  const Changed& kernel;
+  const KernelPair& kernel;
   const char* change;
 };
 
@@ -105,7 +106,7 @@ std::vector<DiffColumn> diff_columns() {
       {"kernel", [](const DiffRow& r) { return Value(binary::demangled(r.kernel.kernel().use.name)); }},
       {"architecture", [](const DiffRow& r) { return Value(r.kernel.kernel().architecture); }},
       {"change", [](const DiffRow& r) { return Value(r.change); }}};
-  for (const Compared& each : compared) {
+  for (const ComparedColumn& each : compared) {
     const char* const name = each.column;
     columns.push_back({std::string(old_prefix) + name,
                        [name](const DiffRow& r) { return value_of(r.kernel.before, name); }});
@@ -116,25 +117,25 @@ std::vector<DiffColumn> diff_columns() {
 
 std::vector<DiffRow> diff_rows(const Difference& d) {
   std::vector<DiffRow> rows;
-  for (const Changed& c : d.changed) rows.push_back({c, "changed"});
-  for (const Changed& c : d.only_before) rows.push_back({c, "gone"});
-  for (const Changed& c : d.only_after) rows.push_back({c, "new"});
+  for (const KernelPair& c : d.changed) rows.push_back({c, "changed"});
+  for (const KernelPair& c : d.only_before) rows.push_back({c, "gone"});
+  for (const KernelPair& c : d.only_after) rows.push_back({c, "new"});
   return rows;
 }
 
 }  // namespace
 
-Difference difference(const std::vector<Inspected>& before, const std::vector<Inspected>& after) {
+Difference difference(const std::vector<InspectedKernel>& before, const std::vector<InspectedKernel>& after) {
   const bool each_has_one = architectures(before).size() == 1 && architectures(after).size() == 1;
   // Mangled names in anonymous namespaces contain a hash of the file; demangled names do not.
-  const auto key = [&](const Inspected& row) {
+  const auto key = [&](const InspectedKernel& row) {
     return binary::demangled(row.kernel->use.name) + (each_has_one ? "" : '\n' + row.kernel->architecture);
   };
-  std::map<std::string, std::vector<const Inspected*>> earlier;
-  for (const Inspected& row : before) earlier[key(row)].push_back(&row);
+  std::map<std::string, std::vector<const InspectedKernel*>> earlier;
+  for (const InspectedKernel& row : before) earlier[key(row)].push_back(&row);
   Difference d;
   std::map<std::string, std::size_t> taken;
-  for (const Inspected& row : after) {
+  for (const InspectedKernel& row : after) {
     const std::string name = key(row);
     const auto found = earlier.find(name);
     const std::size_t place = taken[name]++;
@@ -142,19 +143,19 @@ Difference difference(const std::vector<Inspected>& before, const std::vector<In
       d.only_after.push_back({.after = &row});
       continue;
     }
-    const Changed pair{.before = found->second[place], .after = &row};
+    const KernelPair pair{.before = found->second[place], .after = &row};
     if (differs(pair))
       d.changed.push_back(pair);
     else
       ++d.unchanged;
   }
   std::map<std::string, std::size_t> met;
-  for (const Inspected& row : before) {
+  for (const InspectedKernel& row : before) {
     const std::string name = key(row);
     if (met[name]++ >= taken[name]) d.only_before.push_back({.before = &row});
   }
 
-  const auto rank = [](const Changed& c) {
+  const auto rank = [](const KernelPair& c) {
     const double occupancy = increase(c, "occupancy");
     return std::tuple(occupancy < 0   ? 0
                       : occupancy > 0 ? 1
@@ -170,9 +171,10 @@ void print_difference(std::ostream& out, const std::string& format, const std::s
                       const Difference& d) {
   if (format == "csv") return print_csv(out, diff_columns(), diff_rows(d));
   if (format == "json") return print_json_lines(out, diff_columns(), diff_rows(d));
-  print_wrapped(out, title + ": " + grouped(d.unchanged + d.changed.size()) + " in both, " +
-                         grouped(d.changed.size()) + " changed, " + grouped(d.only_before.size()) +
-                         " gone, " + grouped(d.only_after.size()) + " new");
+  print_wrapped(out, title + ": " + with_thousands(d.unchanged + d.changed.size()) + " in both, " +
+                         with_thousands(d.changed.size()) + " changed, " +
+                         with_thousands(d.only_before.size()) + " gone, " +
+                         with_thousands(d.only_after.size()) + " new");
   if (!d.changed.empty()) {
     out << '\n';
     print_table(out, format, d.changed);
@@ -181,7 +183,7 @@ void print_difference(std::ostream& out, const std::string& format, const std::s
   print_names(out, "new", d.only_after);
 }
 
-Condition::Lookup lookup_in(const Changed& changed) {
+Condition::Lookup lookup_in(const KernelPair& changed) {
   return [changed](const std::string& name) -> std::optional<double> {
     const bool is_old = name.starts_with(old_prefix);
     const Value value =

@@ -15,16 +15,16 @@
 namespace occbench::commands {
 
 /// A kernel of both files, or of one.
-struct Changed {
-  const Inspected* before = nullptr;
-  const Inspected* after = nullptr;
+struct KernelPair {
+  const InspectedKernel* before = nullptr;
+  const InspectedKernel* after = nullptr;
 
   [[nodiscard]] const binary::CompiledKernel& kernel() const { return *(after ? after : before)->kernel; }
 };
 
 struct Difference {
-  std::vector<Changed> changed;  ///< lost occupancy first, then gained, then what changed otherwise
-  std::vector<Changed> only_before, only_after;
+  std::vector<KernelPair> changed;  ///< lost occupancy first, then gained, then what changed otherwise
+  std::vector<KernelPair> only_before, only_after;
   std::size_t unchanged = 0;
 };
 
@@ -33,19 +33,19 @@ inline constexpr std::string_view old_prefix = "old_";
 
 /// Pairs kernels of one name and architecture in the order of their files, or of one name if each side has
 /// code for one architecture only. Holds pointers to the rows.
-[[nodiscard]] Difference difference(const std::vector<Inspected>& before,
-                                    const std::vector<Inspected>& after);
+[[nodiscard]] Difference difference(const std::vector<InspectedKernel>& before,
+                                    const std::vector<InspectedKernel>& after);
 
 void print_difference(std::ostream& out, const std::string& format, const std::string& title,
                       const Difference& difference);
 
 /// Looks up a column's number in NEW, or with "old_" before its name in OLD.
-[[nodiscard]] Condition::Lookup lookup_in(const Changed& changed);
+[[nodiscard]] Condition::Lookup lookup_in(const KernelPair& changed);
 
 /// --format sarif: findings at their source lines, as code review shows them (SARIF 2.1.0). A result for each
 /// finding that a kernel has and its earlier build has not, for what it lost against that build, and for each
 /// of `failing`, which meet `condition`. `errors`: what could not be read.
-void print_sarif(std::ostream& out, std::span<const Changed> kernels, const std::string& condition,
+void print_sarif(std::ostream& out, std::span<const KernelPair> kernels, const std::string& condition,
                  const std::set<const binary::CompiledKernel*>& failing, std::span<const std::string> errors);
 
 }  // namespace occbench::commands

@@ -44,11 +44,11 @@ struct Side {
   std::set<std::string> ptx;
   std::vector<std::string> errors;
   std::vector<binary::CompiledKernel> kernels;
-  std::vector<Inspected> rows;
+  std::vector<InspectedKernel> rows;
 
   [[nodiscard]] std::string title() const {
     std::set<std::string> architectures, devices;
-    for (const Inspected& row : rows) {
+    for (const InspectedKernel& row : rows) {
       architectures.insert(row.kernel->architecture);
       if (row.device != nullptr) devices.insert(row.device->facts.name);
     }
@@ -106,11 +106,11 @@ void add_rows(Side& side, const InspectOptions& o, Inspector& inspector) {
 }
 
 /// Largest first, text by the alphabet, unknown last. Rows of one kernel stay together.
-void sort_rows(std::vector<Inspected>& rows, const std::string& name) {
+void sort_rows(std::vector<InspectedKernel>& rows, const std::string& name) {
   const InspectColumn& column = inspect_column(name);
   std::map<const binary::CompiledKernel*, Value> keys;  // of each kernel's first row
-  for (const Inspected& row : rows) keys.try_emplace(row.kernel, column.value(row));
-  std::ranges::stable_sort(rows, [&](const Inspected& a, const Inspected& b) {
+  for (const InspectedKernel& row : rows) keys.try_emplace(row.kernel, column.value(row));
+  std::ranges::stable_sort(rows, [&](const InspectedKernel& a, const InspectedKernel& b) {
     const Value &left = keys[a.kernel], &right = keys[b.kernel];
     if (left.index() == 0 || right.index() == 0) return left.index() > right.index();
     return column.type == Type::number ? left > right : left < right;
@@ -146,16 +146,16 @@ bool print_errors(const std::vector<Side>& sides) {
       if (++count <= most_lines) print_wrapped(std::cerr, "occbench: " + printable(error));
   if (count > 1)
     print_wrapped(std::cerr,
-                  "occbench: " + grouped(count) +
+                  "occbench: " + with_thousands(count) +
                       " files, folders or parts could not be read; --ignore-unreadable accepts that");
   return count > 0;
 }
 
 /// The kernels that meet the condition.
-Kernels failing_of(std::span<const Changed> kernels, const std::optional<Condition>& condition) {
+Kernels failing_of(std::span<const KernelPair> kernels, const std::optional<Condition>& condition) {
   Kernels failing;
   if (!condition) return failing;
-  for (const Changed& c : kernels)
+  for (const KernelPair& c : kernels)
     if (condition->is_true(lookup_in(c))) failing.insert(&c.kernel());
   return failing;
 }
@@ -163,7 +163,7 @@ Kernels failing_of(std::span<const Changed> kernels, const std::optional<Conditi
 /// What `sides` have: the difference of two, or the kernels of one.
 struct Answer {
   Difference difference;
-  std::vector<Changed> kernels;  ///< that are new or have changed
+  std::vector<KernelPair> kernels;  ///< that are new or have changed
   Kernels failing;
 };
 
@@ -175,7 +175,7 @@ Answer answer_of(const InspectOptions& o, const std::vector<Side>& sides,
     answer.kernels = answer.difference.changed;
     std::ranges::copy(answer.difference.only_after, std::back_inserter(answer.kernels));
   } else {
-    for (const Inspected& row : sides[0].rows) answer.kernels.push_back({.after = &row});
+    for (const InspectedKernel& row : sides[0].rows) answer.kernels.push_back({.after = &row});
   }
   answer.failing = failing_of(answer.kernels, condition);
   return answer;
@@ -197,8 +197,8 @@ void print_answer(std::ostream& out, const InspectOptions& o, const std::vector<
 }
 
 /// Keeps the one kernel whose whole name is `name`, if there is one: others may have it in theirs.
-void prefer_whole_name(std::vector<Inspected>& rows, const std::string& name) {
-  const auto is_other = [&](const Inspected& row) {
+void prefer_whole_name(std::vector<InspectedKernel>& rows, const std::string& name) {
+  const auto is_other = [&](const InspectedKernel& row) {
     const std::string& symbol = row.kernel->use.name;
     return binary::demangled(symbol) != name && binary::short_name(symbol, std::string::npos) != name;
   };
@@ -210,7 +210,7 @@ void prefer_whole_name(std::vector<Inspected>& rows, const std::string& name) {
   prefer_whole_name(side.rows, o.kernel);
   if (side.rows.size() != 1) {
     std::set<std::string> names;
-    for (const Inspected& row : side.rows)
+    for (const InspectedKernel& row : side.rows)
       names.insert(table_name(*row.kernel) + " (" + row.kernel->architecture + ")");
     throw UserError(Exit::usage, "--lines '" + o.kernel + "' means " + count_of(names.size(), "kernel") +
                                      ": " + join_first({names.begin(), names.end()}, names_in_error) +

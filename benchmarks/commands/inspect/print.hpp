@@ -12,10 +12,11 @@ namespace occbench::commands {
 
 /// For people: a row per kernel, and its findings. `title` is the first line. `rows` has at least one.
 void print_inspected(std::ostream& out, const std::string& format, const std::string& title,
-                     const std::vector<Inspected>& rows);
+                     const std::vector<InspectedKernel>& rows);
 
 /// For programs: csv or json, every column of every row.
-void print_all_columns(std::ostream& out, const std::string& format, const std::vector<Inspected>& rows);
+void print_all_columns(std::ostream& out, const std::string& format,
+                       const std::vector<InspectedKernel>& rows);
 
 /// A kernel's name, shortened for a table.
 [[nodiscard]] std::string table_name(const binary::CompiledKernel& kernel);

@@ -35,7 +35,7 @@ int largest_block(const theory::SmLimits& sm, const binary::CompiledKernel& kern
 }
 
 std::string change_text(std::int64_t delta, const std::string& what) {
-  return grouped(std::abs(delta)) + " " + what + (std::abs(delta) == 1 || what == "B" ? "" : "s") +
+  return with_thousands(std::abs(delta)) + " " + what + (std::abs(delta) == 1 || what == "B" ? "" : "s") +
          (delta < 0 ? " fewer" : " more");
 }
 
@@ -55,10 +55,10 @@ struct RegisterPool {
         own((kernel.use.registers_per_thread.value_or(0) + unit - 1) / unit * unit) {}
 
   /// Warpgroups that get the most.
-  [[nodiscard]] int served() const {
+  [[nodiscard]] int served_groups() const {
     return most > least ? std::clamp(groups * (own - least) / (most - least), 0, groups) : groups;
   }
-  [[nodiscard]] bool is_never_met() const { return groups > 0 && (own < least || served() == 0); }
+  [[nodiscard]] bool is_never_met() const { return groups > 0 && (own < least || served_groups() == 0); }
 };
 
 std::string pool_remark(const binary::CompiledKernel& kernel, int block_size) {
@@ -74,7 +74,7 @@ std::string pool_remark(const binary::CompiledKernel& kernel, int block_size) {
   if (pool.is_never_met())
     return text + ": at " + own + " registers per thread, " + std::to_string(pool.groups) +
            " warpgroups never have " + most + " for one; it deadlocks";
-  const int groups = pool.groups, served = pool.served();
+  const int groups = pool.groups, served = pool.served_groups();
   const int needed = ((groups - served) * pool.least + served * pool.most + groups - 1) / groups;
   return text + ": " + own + " registers per thread serve " + std::to_string(served) + " of " +
          std::to_string(groups) + " warpgroups with " + most + "; launched with fewer than " +
@@ -83,7 +83,7 @@ std::string pool_remark(const binary::CompiledKernel& kernel, int block_size) {
 }
 
 /// Resident blocks of the size in `__launch_bounds__`, in a kernel that asks there for more.
-std::optional<int> blocks_within_bound(const Inspected& row) {
+std::optional<int> blocks_within_bound(const InspectedKernel& row) {
   const binary::CompiledKernel& kernel = *row.kernel;
   if (!kernel.launch_bound || !kernel.is_linked) return std::nullopt;
   theory::Query query = row.query;
@@ -97,19 +97,19 @@ std::optional<int> blocks_within_bound(const Inspected& row) {
 /// and the hardware has 512 columns on an SM.
 std::string tensor_remark(const binary::CompiledKernel& kernel, const theory::Occupancy& o) {
   constexpr int columns_per_sm = 512;
-  std::string text = "by cuda_occupancy.h, " + grouped(kernel.virtual_resources) +
+  std::string text = "by cuda_occupancy.h, " + with_thousands(kernel.virtual_resources) +
                      " virtual resources per block leave room for " +
                      count_of(o.virtual_resource_limit.value_or(0), "block");
   const int columns = kernel.tensor_columns.value_or(0);
   if (columns > 0 && columns_per_sm / columns != o.virtual_resource_limit)
-    text += ", and an allocation of " + grouped(columns) + " of " + grouped(columns_per_sm) +
-            " columns of tensor memory for at most " + grouped(columns_per_sm / columns);
+    text += ", and an allocation of " + with_thousands(columns) + " of " + with_thousands(columns_per_sm) +
+            " columns of tensor memory for at most " + with_thousands(columns_per_sm / columns);
   return text + "; not measured on a GPU";
 }
 
 /// The cliff with the smallest relative change of its dial. Static and dynamic shared memory count as one
 /// resource.
-std::optional<UsefulStep> nearest_cliff(const Inspected& row,
+std::optional<UsefulStep> nearest_cliff(const InspectedKernel& row,
                                         std::optional<theory::Cliff> theory::Cliffs::*side,
                                         bool may_change_block) {
   theory::Footprint f = row.query.footprint;
@@ -132,21 +132,22 @@ std::optional<UsefulStep> nearest_cliff(const Inspected& row,
   }
   if (best || side != &theory::Cliffs::gains || row.kernel->takes_registers) return best;
   if (const auto both = theory::gains_together(sm, f))
-    best = {grouped(-both->registers.delta) + " registers and " + change_text(both->dynamic_smem.delta, "B"),
+    best = {with_thousands(-both->registers.delta) + " registers and " +
+                change_text(both->dynamic_smem.delta, "B"),
             both->registers.occupancy, both->registers.blocks_per_sm};
   return best;
 }
 
-/// Of the block sizes with the highest occupancy.
-const Ranked& nearest_to_usual(const std::vector<Ranked>& ranked) {
+/// The size nearest to usual_block of those with the highest occupancy.
+const RankedSize& nearest_to_usual(const std::vector<RankedSize>& ranked) {
   const double highest = ranked.front().answer.occupancy.fraction;
-  return *std::ranges::min_element(ranked, {}, [&](const Ranked& r) {
+  return *std::ranges::min_element(ranked, {}, [&](const RankedSize& r) {
     const bool is_best = r.answer.launches() && r.answer.occupancy.fraction == highest;
     return std::pair(!is_best, std::abs(r.query.footprint.block_size - usual_block));
   });
 }
 
-unsigned findings_of(const Inspected& row) {
+unsigned findings_of(const InspectedKernel& row) {
   const binary::CompiledKernel& kernel = *row.kernel;
   unsigned findings = 0;
   const auto add = [&](bool holds, Finding finding) {
@@ -220,8 +221,8 @@ const CalcDevice* Inspector::device_of(const std::string& cc) {
   return place->second ? &*place->second : nullptr;
 }
 
-std::vector<Inspected> Inspector::rows_of(const binary::CompiledKernel& kernel) {
-  Inspected row{.kernel = &kernel, .device = device_of(kernel.use.cc)};
+std::vector<InspectedKernel> Inspector::rows_of(const binary::CompiledKernel& kernel) {
+  InspectedKernel row{.kernel = &kernel, .device = device_of(kernel.use.cc)};
   if (row.device == nullptr) {
     row.answer.status = "no occupancy: unknown architecture " + kernel.architecture;
     row.findings = findings_of(row);
@@ -237,20 +238,20 @@ std::vector<Inspected> Inspector::rows_of(const binary::CompiledKernel& kernel) 
     f.block_size = fixed.value_or(sizes_.least);
     return {with_answer(row, row.query, theory::answer(sm, row.query))};
   }
-  const std::vector<Ranked> ranked = rank_block_sizes(*row.device, row.query);
+  const std::vector<RankedSize> ranked = rank_block_sizes(*row.device, row.query);
   if (!ranked.front().answer.launches() && *row.largest_block > 0) {  // bound to less than a warp
     f.block_size = *row.largest_block;
     row.is_chosen = true;
     return {with_answer(row, row.query, theory::answer(sm, row.query))};
   }
   if (sizes_.is_range) {
-    std::vector<Inspected> rows;
-    for (const Ranked& r : ranked)
+    std::vector<InspectedKernel> rows;
+    for (const RankedSize& r : ranked)
       if (const int size = r.query.footprint.block_size; size >= sizes_.least && size <= sizes_.most)
         rows.push_back(with_answer(row, r.query, r.answer));
     return rows;
   }
-  const Ranked& best = nearest_to_usual(ranked);
+  const RankedSize& best = nearest_to_usual(ranked);
   row.is_chosen = true;
   return {with_answer(row, best.query, best.answer)};
 }
@@ -270,7 +271,8 @@ theory::Query Inspector::query_of(const binary::CompiledKernel& kernel) const {
   return query;
 }
 
-Inspected Inspector::with_answer(Inspected row, const theory::Query& query, const theory::Answer& a) const {
+InspectedKernel Inspector::with_answer(InspectedKernel row, const theory::Query& query,
+                                       const theory::Answer& a) const {
   row.query = query;
   row.answer = a;
   if (a.launches()) {

@@ -56,7 +56,7 @@ inline constexpr FindingText finding_texts[] = {
 [[nodiscard]] std::string findings_text(unsigned findings);
 
 /// A kernel at one block size.
-struct Inspected {
+struct InspectedKernel {
   const binary::CompiledKernel* kernel = nullptr;
   const CalcDevice* device = nullptr;  ///< nullptr for an unknown architecture
   theory::Query query;
@@ -64,8 +64,8 @@ struct Inspected {
   std::optional<int> largest_block;
   std::optional<UsefulStep> gains, loses;
   unsigned findings = 0;
-  bool is_chosen = false;                  ///< the block size, as none was given
-  std::span<const Inspected> ranked = {};  ///< of a range: the kernel's rows, this the first
+  bool is_chosen = false;                        ///< the block size, as none was given
+  std::span<const InspectedKernel> ranked = {};  ///< of a range: the kernel's rows, this the first
 };
 
 /// Threads per block: one number, or a range to rank.
@@ -86,7 +86,7 @@ class Inspector {
 
   /// One row; of a range, one for each block size, highest occupancy first. A kernel with a fixed block size
   /// has one row.
-  [[nodiscard]] std::vector<Inspected> rows_of(const binary::CompiledKernel& kernel);
+  [[nodiscard]] std::vector<InspectedKernel> rows_of(const binary::CompiledKernel& kernel);
 
   /// Whether the device runs this code; always true without one.
   [[nodiscard]] bool runs(const binary::CompiledKernel& kernel) const;
@@ -97,8 +97,8 @@ class Inspector {
   /// Without a block size.
   [[nodiscard]] theory::Query query_of(const binary::CompiledKernel& kernel) const;
   /// The row with this answer, its cliffs and findings.
-  [[nodiscard]] Inspected with_answer(Inspected row, const theory::Query& query,
-                                      const theory::Answer& answer) const;
+  [[nodiscard]] InspectedKernel with_answer(InspectedKernel row, const theory::Query& query,
+                                            const theory::Answer& answer) const;
 
   std::optional<CalcDevice> device_;
   std::map<std::string, std::optional<CalcDevice>> by_cc_;

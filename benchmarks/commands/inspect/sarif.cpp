@@ -13,7 +13,7 @@ namespace occbench::commands {
 namespace {
 
 /// What a rule finds in a kernel; nullopt if it does not.
-using Message = std::optional<std::string> (*)(const Changed& kernel);
+using Message = std::optional<std::string> (*)(const KernelPair& kernel);
 
 struct Rule {
   const char* id;
@@ -23,21 +23,22 @@ struct Rule {
   bool is_at_spills = false;  ///< and not where the kernel begins
 };
 
-std::size_t spill_bytes(const Inspected* row) {
+std::size_t spill_bytes(const InspectedKernel* row) {
   return row == nullptr ? 0 : row->kernel->use.spill_bytes.value_or(0);
 }
 
-std::string registers_of(const Inspected& row) {
+std::string registers_of(const InspectedKernel& row) {
   return count_of(static_cast<std::size_t>(row.kernel->use.registers_per_thread.value_or(0)), "register");
 }
 
-std::optional<std::string> spills(const Changed& c) {
+std::optional<std::string> spills(const KernelPair& c) {
   if (spill_bytes(c.after) <= spill_bytes(c.before)) return std::nullopt;
-  const std::string before = c.before == nullptr ? "" : ", " + grouped(spill_bytes(c.before)) + " B before";
-  return "spills " + grouped(spill_bytes(c.after)) + " B with " + registers_of(*c.after) + before;
+  const std::string before =
+      c.before == nullptr ? "" : ", " + with_thousands(spill_bytes(c.before)) + " B before";
+  return "spills " + with_thousands(spill_bytes(c.after)) + " B with " + registers_of(*c.after) + before;
 }
 
-std::optional<std::string> lost_occupancy(const Changed& c) {
+std::optional<std::string> lost_occupancy(const KernelPair& c) {
   if (c.before == nullptr || !c.before->answer.launches() || !c.after->answer.launches()) return std::nullopt;
   const double before = c.before->answer.occupancy.fraction, after = c.after->answer.occupancy.fraction;
   if (after >= before) return std::nullopt;
@@ -48,14 +49,14 @@ std::optional<std::string> lost_occupancy(const Changed& c) {
 
 /// A finding of `inspect`, if the earlier build has not got it.
 template <Finding finding>
-bool is_new(const Changed& c) {
-  const auto has = [](const Inspected* row) {
+bool is_new(const KernelPair& c) {
+  const auto has = [](const InspectedKernel* row) {
     return row != nullptr && (row->findings & static_cast<unsigned>(finding)) != 0;
   };
   return has(c.after) && !has(c.before);
 }
 
-std::optional<std::string> register_cliff(const Changed& c) {
+std::optional<std::string> register_cliff(const KernelPair& c) {
   if (!is_new<Finding::register_cliff>(c) || !c.after->gains) return std::nullopt;
   return registers_of(*c.after) + ", occupancy " + percent(c.after->answer.occupancy.fraction) + "; with " +
          c.after->gains->change + " " + percent(c.after->gains->occupancy);
@@ -63,13 +64,13 @@ std::optional<std::string> register_cliff(const Changed& c) {
 
 /// A finding that the kernel's status describes.
 template <Finding finding>
-std::optional<std::string> status(const Changed& c) {
+std::optional<std::string> status(const KernelPair& c) {
   if (!is_new<finding>(c)) return std::nullopt;
   const std::string& text = c.after->answer.status;
   return text.starts_with("ok; ") ? text.substr(4) : text;
 }
 
-std::optional<std::string> requests_ignored(const Changed& c) {
+std::optional<std::string> requests_ignored(const KernelPair& c) {
   if (!is_new<Finding::requests_ignored>(c)) return std::nullopt;
   return "ptxas ignored its setmaxnreg, as it does without __launch_bounds__";
 }
@@ -139,11 +140,11 @@ Json rules_json() {
 
 }  // namespace
 
-void print_sarif(std::ostream& out, std::span<const Changed> kernels, const std::string& condition,
+void print_sarif(std::ostream& out, std::span<const KernelPair> kernels, const std::string& condition,
                  const std::set<const binary::CompiledKernel*>& failing,
                  std::span<const std::string> errors) {
   Json results = Json::array(), notifications = Json::array();
-  for (const Changed& c : kernels) {
+  for (const KernelPair& c : kernels) {
     if (c.after == nullptr) continue;
     for (const Rule& rule : rules)
       if (const auto message = rule.message(c))

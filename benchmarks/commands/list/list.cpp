@@ -111,8 +111,8 @@ void print_variants(const ListOptions& o) {
 void print_profiler_commands(const ListOptions& o, const std::vector<CaseSpec>& cases) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string device =
-      o.device.empty() ? "" : " --device " + shell_quoted(o.device);  // whose cases these are
-  const std::string run = shell_quoted(program) + " run --preset " + o.preset + device + " --profile --case ";
+      o.device.empty() ? "" : " --device " + shell_quote(o.device);  // whose cases these are
+  const std::string run = shell_quote(program) + " run --preset " + o.preset + device + " --profile --case ";
   for (const CaseSpec& c : cases) {
     const std::string id = c.id();
     if (o.show_ncu)

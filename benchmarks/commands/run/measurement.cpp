@@ -28,10 +28,10 @@ namespace {
 namespace fs = std::filesystem;
 
 std::atomic<bool> interrupted{false};
-volatile std::sig_atomic_t ended_by = 0;  // the signal that did
+volatile std::sig_atomic_t last_signal = 0;  // 0: none
 void on_signal(int number) {
   interrupted = true;
-  ended_by = number;
+  last_signal = number;
   std::signal(number, SIG_DFL);
 }
 
@@ -69,14 +69,14 @@ Planned planned_in_standard(const std::vector<std::string>& names, const theory:
 /// Whether the tools use this folder when they are given none: its cases.csv is the newest below ./results.
 bool is_newest(const fs::path& folder) {
   std::error_code error;
-  const auto written = [&](const fs::path& f) { return fs::last_write_time(f / "cases.csv", error); };
+  const auto write_time = [&](const fs::path& f) { return fs::last_write_time(f / "cases.csv", error); };
   bool found = false;
   for (fs::recursive_directory_iterator entry("results", error), end; !error && entry != end;
        entry.increment(error)) {
     if (!entry->is_directory(error) || !fs::exists(entry->path() / "cases.csv", error)) continue;
     if (fs::equivalent(entry->path(), folder, error))
       found = true;
-    else if (written(entry->path()) > written(folder))
+    else if (write_time(entry->path()) > write_time(folder))
       return false;
   }
   return found;
@@ -178,7 +178,7 @@ void Measurement::resume_in_new_process(const std::string& why) {
                 recorder_.finished_cases().size() + results_.size() - static_cast<std::size_t>(noisy));
 }
 
-/// None where something else reads this process's output when it ends.
+/// Empty where another program reads this process's output.
 std::vector<std::string> Measurement::resume_command() const {
   const RunOptions& o = options_;
   if (flags_.report_on_stdout || flags_.writes_file) return {};
@@ -227,7 +227,7 @@ int Measurement::conclude() {
   return exit_code(disturbance);
 }
 
-/// A run without findings.json is whole: the program words them anew for whoever asks later.
+/// A run is complete without findings.json: readers compute the findings anew.
 std::vector<findings::ExperimentFindings> Measurement::write_findings() const {
   try {
     return findings::write_findings(recorder_.folder()).all;
@@ -251,7 +251,7 @@ void Measurement::print_details(const Planned& next, const std::vector<findings:
 }
 
 int Measurement::exit_code(const std::optional<Disturbance>& disturbance) const {
-  if (interrupted && ended_by != SIGALRM) return 128 + static_cast<int>(ended_by);
+  if (interrupted && last_signal != SIGALRM) return 128 + static_cast<int>(last_signal);
   const bool has_failed = std::ranges::any_of(results_, [](const CaseResult& r) {
     return r.planned.status == Status::invalid || r.planned.status == Status::noisy;
   });

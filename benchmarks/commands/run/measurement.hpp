@@ -30,7 +30,7 @@ struct Request {
   std::string command_line;
 };
 
-/// What that is on this machine.
+/// The request on this machine.
 struct Plan {
   Target target;
   Preset preset = Preset::standard;

@@ -10,7 +10,7 @@
 #include "benchmarks/commands/run/measurement.hpp"
 #include "benchmarks/commands/run/node.hpp"
 #include "benchmarks/commands/run/task.hpp"
-#include "benchmarks/framework/described.hpp"
+#include "benchmarks/framework/experiments_json.hpp"
 #include "harness/device/machine_code.hpp"
 #include "harness/io/printable.hpp"
 #include "harness/measure/model_session.hpp"
@@ -143,7 +143,7 @@ Recorder open_recorder(const Request& request, const Plan& plan, const Runner& r
   const auto& parameters = plan.target.parameters;
   const RunDescription description{.command_line = request.command_line,
                                    .preset = o.preset,
-                                   .experiments = described(o.experiments),
+                                   .experiments = experiments_json(o.experiments),
                                    .seed = o.seed,
                                    .benchmark_filter = o.benchmark_filter,
                                    .counters = o.counters,
@@ -176,11 +176,11 @@ int run(RunOptions options, const std::vector<std::string>& flags, const std::st
   if (!o.case_ids.empty()) return launch_only(o, plan, *open_runner(o, plan, predictor));
 
   // Before the device is touched: a run that may not write must not disturb the one that does.
-  insist_on_quiet(o, device);
+  check_quiet(o, device);
   catch_signals();  // from here on there is something to leave in order
   RunFolder folder = claim_folder(o, device);
   const std::unique_ptr<Runner> runner = open_runner(o, plan, predictor);
-  insist_on_undisturbed_copy(o, *runner);
+  check_copy_bandwidth(o, *runner);
   Recorder recorder = open_recorder(request, plan, *runner, std::move(folder));
 
   // Google Benchmark may own stdout; then the summary goes to stderr.

@@ -32,7 +32,7 @@ Target open_target(const RunOptions& o) {
   return t;
 }
 
-void insist_on_quiet(const RunOptions& o, const Device& device) {
+void check_quiet(const RunOptions& o, const Device& device) {
   if (!o.require_quiet && o.wait_quiet_s == 0) return;
   if (device.is_model)
     throw UserError(Exit::usage, "a model is always quiet; leave --require-quiet and --wait-quiet away");
@@ -49,7 +49,7 @@ void insist_on_quiet(const RunOptions& o, const Device& device) {
   if (!why.empty()) throw UserError(Exit::no_device, device.name + " is not quiet: " + why);
 }
 
-void insist_on_undisturbed_copy(const RunOptions& o, const Runner& runner) {
+void check_copy_bandwidth(const RunOptions& o, const Runner& runner) {
   if (!o.require_quiet && o.wait_quiet_s == 0) return;
   const Device& device = runner.device();
   if (const auto references = runner.references(); references && !references->copies_undisturbed(device))

@@ -19,7 +19,7 @@ struct Target {
   std::optional<ParameterFile> parameters;
 };
 
-/// By --device and --parameters. Throws UserError where there is none such.
+/// By --device and --parameters. Throws UserError if there is none.
 Target open_target(const RunOptions& o);
 
 /// The same for --resume, by the env.json of its run, whose options replace those in `o`. Throws UserError
@@ -28,9 +28,9 @@ Target resume_target(RunOptions& o, const nlohmann::json& env);
 
 /// --require-quiet and --wait-quiet, before the device is touched: throws UserError(Exit::no_device) while
 /// another process uses it.
-void insist_on_quiet(const RunOptions& o, const Device& device);
+void check_quiet(const RunOptions& o, const Device& device);
 /// The same by the bandwidth of a copy, which also shows processes that the driver does not list.
-void insist_on_undisturbed_copy(const RunOptions& o, const Runner& runner);
+void check_copy_bandwidth(const RunOptions& o, const Runner& runner);
 
 /// The folder of the run, locked where the file system has locks.
 RunFolder claim_folder(const RunOptions& o, const Device& device);

@@ -32,7 +32,8 @@ std::string change_text(const WhatIfRow& row) {
   const Change& c = row.change;
   if (c.dial == "registers_per_thread") return c.value + " registers";
   if (c.dial == "block_size") return "blocks of " + c.value;
-  if (c.dial == "dynamic_smem_bytes") return grouped(row.footprint().dynamic_smem_bytes) + " B dynamic";
+  if (c.dial == "dynamic_smem_bytes")
+    return with_thousands(row.footprint().dynamic_smem_bytes) + " B dynamic";
   if (c.dial == "gpu") return "on " + c.value;
   return c.dial;
 }
@@ -49,9 +50,9 @@ constexpr Column<WhatIfRow> columns[] = {
     {"value", [](Row r) { return Value(r.change.value); }},
     {"gpu", [](Row r) { return Value(r.change.gpu); }},
     {"registers_per_thread", [](Row r) { return Value(std::int64_t{r.footprint().registers_per_thread}); },
-     "registers", [](Row r) { return grouped(r.footprint().registers_per_thread); }},
+     "registers", [](Row r) { return with_thousands(r.footprint().registers_per_thread); }},
     {"block_size", [](Row r) { return Value(std::int64_t{r.footprint().block_size}); }, "threads",
-     [](Row r) { return grouped(r.footprint().block_size); }},
+     [](Row r) { return with_thousands(r.footprint().block_size); }},
     {"dynamic_smem_bytes",
      [](Row r) { return Value(static_cast<std::int64_t>(r.footprint().dynamic_smem_bytes)); }},
     {"grid_size", [](Row r) { return Value(std::int64_t{r.change.launch.grid_size}); }},
@@ -59,7 +60,7 @@ constexpr Column<WhatIfRow> columns[] = {
      [](Row r) {
        return of_answer(r, [](const Answer& a) { return std::int64_t{a.occupancy.blocks_per_sm}; });
      },
-     "blocks per SM", [](Row r) { return grouped(r.change.answer->occupancy.blocks_per_sm); }},
+     "blocks per SM", [](Row r) { return with_thousands(r.change.answer->occupancy.blocks_per_sm); }},
     {"warps_per_sm",
      [](Row r) {
        return of_answer(r, [](const Answer& a) { return std::int64_t{a.occupancy.warps_per_sm}; });
@@ -105,7 +106,7 @@ void print_table(std::ostream& out, const std::string& format, const whatif::Anc
   out << '\n';
   const auto print_note = [&out](const std::string& note) {
     constexpr std::size_t room = 78, most_lines = 9;
-    for (const std::string& line : wrapped(note, room, most_lines)) out << "  " << line << '\n';
+    for (const std::string& line : wrap_and_clip(note, room, most_lines)) out << "  " << line << '\n';
   };
   print_note("Ratio: predicted over measured time; below 1 is faster. Within " +
              text("%.0f %%", 100 * negligible) + " of 1: no difference.");

@@ -144,14 +144,14 @@ std::string why_not_registers(const Requested& requested, const whatif::Kernel& 
                               std::int64_t registers) {
   const int own = kernel.footprint.registers_per_thread;
   if (kernel.program.local_bytes > 0 && kernel.program.count(theory::Pipe::local_load) > 0)
-    return "loads from " + grouped(kernel.program.local_bytes) +
+    return "loads from " + with_thousands(kernel.program.local_bytes) +
            " B of local memory, which another cap changes; `occbench caps` compiles and times it";
   if (registers >= own) return "";
   if (!requested.spilled_bytes)
     return "fewer registers than its " + std::to_string(own) +
            " may spill; `occbench caps` shows, --spilled 0 states that none do";
   if (*requested.spilled_bytes > 0)
-    return "spills " + grouped(*requested.spilled_bytes) +
+    return "spills " + with_thousands(*requested.spilled_bytes) +
            " B, which the profile does not show; time it with `occbench caps --run`";
   return "";
 }
@@ -171,8 +171,8 @@ class Changes {
   std::vector<Change> all;
 
   void ask(const std::string& dial, const std::string& value, const theory::Footprint& f,
-           const std::string& why_not, const whatif::Gpu* there = nullptr) {
-    const whatif::Gpu& gpu = there != nullptr ? *there : kernel_.gpu();
+           const std::string& why_not, const whatif::Gpu* other_gpu = nullptr) {
+    const whatif::Gpu& gpu = other_gpu != nullptr ? *other_gpu : kernel_.gpu();
     Change change{.dial = dial,
                   .value = value,
                   .gpu = gpu.facts.name,

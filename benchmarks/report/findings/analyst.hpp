@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one experiment's rows say, by its description and the columns alone: a function per finding.
+// Findings of one experiment's rows, by its description and the columns alone: a function each.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +25,13 @@
 
 namespace occbench::findings {
 
-constexpr double least_loss = 0.03;  // that more warps or a cap may cost unmentioned; also of the SM clock
+constexpr double least_loss = 0.03;  // smallest loss that is reported; also of the SM clock
 constexpr std::size_t most_of_a_kind = 3;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 using Clauses = std::vector<Finding>;
 
-inline std::string without_end(std::string words, std::string_view end) {
+inline std::string without_suffix(std::string words, std::string_view end) {
   if (words.ends_with(end)) words.resize(words.size() - end.size());
   return words;
 }
@@ -55,18 +55,22 @@ inline Interval interval_of(const Rows& rows, std::size_t row) {
 class Analyst {
  public:
   Analyst(const Rows& rows, Places places, Description description, const nlohmann::json& environment)
-      : rows_(rows), places_(std::move(places)), it_(std::move(description)), environment_(environment) {
-    for (Line& line : lines_of(rows_, places_, it_)) {
+      : rows_(rows),
+        places_(std::move(places)),
+        description_(std::move(description)),
+        environment_(environment) {
+    for (Line& line : lines_of(rows_, places_, description_)) {
       longest_ = std::max(longest_, line.places.size());
-      (values_of(rows_, line.places, it_.dial) >= least_points ? curves_ : short_).push_back(std::move(line));
+      (values_of(rows_, line.places, description_.dial) >= least_points ? curves_ : short_)
+          .push_back(std::move(line));
     }
-    names_.emplace(rows_, it_.name, curves_, it_.dial);
+    names_.emplace(rows_, description_.name, curves_, description_.dial);
   }
 
-  /// Of its longest line: how many values of the dial.
+  /// How many values of the dial the longest line has.
   [[nodiscard]] std::size_t longest() const { return longest_; }
 
-  /// What needs no curve.
+  /// Findings that need no curve.
   [[nodiscard]] Clauses without_curves() const {
     Clauses found = textbook();
     append(found, model_misses());
@@ -77,11 +81,11 @@ class Analyst {
     Clauses always = clock();
     append(always, api_pick());
     append(always, without_curves());
-    ExperimentFindings said{.experiment = it_.name, .effect = 0};
-    if (it_.scale == "cycles") {
-      said.findings = latencies();
-      append(said.findings, always);
-      return said;
+    ExperimentFindings result{.experiment = description_.name, .effect = 0};
+    if (description_.scale == "cycles") {
+      result.findings = latencies();
+      append(result.findings, always);
+      return result;
     }
     const Clauses near = enough();
     const Clauses best = fastest();
@@ -91,30 +95,30 @@ class Analyst {
       effects.insert(effects.end(), more.begin(), more.end());
     by_effect(effects);
     by_effect(of_caps);
-    for (const Finding& effect : effects) said.effect = std::max(said.effect, effect.effect);
-    if (it_.compares_kernels) {
-      for (const Clauses& some : {of_caps, effects, losses(), near, best}) append(said.findings, some);
-    } else if (it_.scale == "best") {
-      for (const Clauses& some : {losses(), effects, near, best}) append(said.findings, some);
+    for (const Finding& effect : effects) result.effect = std::max(result.effect, effect.effect);
+    if (description_.compares_kernels) {
+      for (const Clauses& some : {of_caps, effects, losses(), near, best}) append(result.findings, some);
+    } else if (description_.scale == "best") {
+      for (const Clauses& some : {losses(), effects, near, best}) append(result.findings, some);
     } else {
-      Clauses costly;  // where more warps lose over half, that is the news
+      Clauses costly;  // more warps lose over half: goes first
       std::ranges::copy_if(effects, std::back_inserter(costly), [](const Finding& effect) {
         return effect.kind == Kind::costs_more_warps && effect.effect > std::log(2.0);
       });
-      const Clauses& first = it_.dial == "registers_per_thread" && !of_caps.empty() ? of_caps
-                             : !costly.empty()                                      ? costly
-                             : near.empty()                                         ? effects
-                                                                                    : near;
-      append(said.findings, first, 1);
-      append(said.findings, best, 1);
-      for (const Clauses& some : {effects, near, best}) append(said.findings, some);
+      const Clauses& first = description_.dial == "registers_per_thread" && !of_caps.empty() ? of_caps
+                             : !costly.empty()                                               ? costly
+                             : near.empty()                                                  ? effects
+                                                                                             : near;
+      append(result.findings, first, 1);
+      append(result.findings, best, 1);
+      for (const Clauses& some : {effects, near, best}) append(result.findings, some);
     }
-    append(said.findings, always);
-    return said;
+    append(result.findings, always);
+    return result;
   }
 
  private:
-  /// The first `most` of those that are not there yet.
+  /// The first `most` of `some`, without duplicates.
   static void append(Clauses& all, const Clauses& some, std::size_t most = SIZE_MAX) {
     for (const Finding& finding : std::span(some).first(std::min(most, some.size())))
       if (std::ranges::find(all, finding.words, &Finding::words) == all.end()) all.push_back(finding);
@@ -123,12 +127,14 @@ class Analyst {
     std::ranges::stable_sort(clauses, std::ranges::greater{}, &Finding::effect);
   }
 
-  [[nodiscard]] double dial(std::size_t row) const { return rows_.number(row, it_.dial); }
+  [[nodiscard]] double dial(std::size_t row) const { return rows_.number(row, description_.dial); }
   [[nodiscard]] double occupancy(std::size_t row) const { return rows_.number(row, "occupancy_theoretical"); }
-  [[nodiscard]] std::string at(double value) const { return value_of(it_.name, it_.dial, value); }
-  [[nodiscard]] std::string amount_at(double value) const { return amount(it_.dial, value); }
+  [[nodiscard]] std::string at(double value) const {
+    return value_of(description_.name, description_.dial, value);
+  }
+  [[nodiscard]] std::string amount_at(double value) const { return amount(description_.dial, value); }
   [[nodiscard]] std::string name(const Line& line) const { return names_->name(line); }
-  /// Of a row, where a sentence has little room.
+  /// A row's name, or its subject where that is long.
   [[nodiscard]] std::string short_name(std::size_t row) const {
     const std::string name = names_->name(row);
     return std::ranges::count(name, ' ') < 10 ? name : subject(rows_, row);
@@ -147,7 +153,7 @@ class Analyst {
   [[nodiscard]] bool is_beyond_noise(std::size_t a, std::size_t b) const {
     return interval_of(rows_, a).low > interval_of(rows_, b).high;
   }
-  /// Of a latency there is no best to fall from.
+  /// A latency has no ceiling.
   [[nodiscard]] bool has_ceiling(std::size_t row) const {
     const std::string& kind = rows_.text(row, "ceiling_kind");
     return !kind.empty() && kind != "none";
@@ -161,15 +167,15 @@ class Analyst {
   }
 
   using Group = std::vector<const Line*>;
-  /// True of lines whose rates may be held against each other: of one family, form and unit.
+  /// True of lines whose rates compare: of one family, form and unit.
   [[nodiscard]] bool is_comparable(const Line& a, const Line& b) const {
     const std::size_t p = a.places.front();
     const std::size_t q = b.places.front();
     return rows_.text(p, "family") == rows_.text(q, "family") &&
            rows_.text(p, "form") == rows_.text(q, "form") && rows_.unit(p) == rows_.unit(q);
   }
-  /// Comparable lines; the fastest group first. Without those whose registers are capped, unless all are. A
-  /// line of two or three points is among them where it is the fastest: a best without it would be none.
+  /// Comparable lines; the fastest group first. Lines with capped registers are left out unless all are. A
+  /// line of two or three points is included only where it is the fastest.
   [[nodiscard]] std::vector<Group> groups() const {
     const bool has_free = std::ranges::any_of(curves_, [&](const Line& l) { return is_free(l); });
     std::vector<Group> groups;
@@ -190,7 +196,7 @@ class Analyst {
     return groups;
   }
 
-  /// The values of the dial at which the line has that rate: the least and the most.
+  /// The least and the most value of the dial at which the line has that rate.
   [[nodiscard]] std::pair<double, double> where_at_least(const Line& line, double level) const {
     std::pair found{infinite, -infinite};
     for (const std::size_t p : line.places)
@@ -201,30 +207,30 @@ class Analyst {
   [[nodiscard]] std::vector<std::string> cases_of(const std::vector<const Line*>& lines) const;
   struct Reach {
     const Line* peak = nullptr;    ///< the fastest
-    const Line* first = nullptr;   ///< needs least of the dial
-    const Line* latest = nullptr;  ///< needs most
-    const Line* low = nullptr;     ///< never comes near
+    const Line* first = nullptr;   ///< needs the least of the dial
+    const Line* latest = nullptr;  ///< needs the most
+    const Line* low = nullptr;     ///< never comes near the best
     double level = 0;
     double few = infinite;
     double most = -infinite;
     bool is_same_for_all = true;
   };
-  [[nodiscard]] Reach reach(const Group& group) const;
-  [[nodiscard]] bool is_sooner_capped(const Reach& it) const;
-  [[nodiscard]] std::string unless_capped(const Reach& it) const;
-  [[nodiscard]] std::string contrast_of(const Reach& it, const Group& group) const;
-  [[nodiscard]] Finding enough_of(const Reach& it, const Group& group) const;
+  [[nodiscard]] Reach reach_of(const Group& group) const;
+  [[nodiscard]] bool has_earlier_capped(const Reach& reach) const;
+  [[nodiscard]] std::string uncapped_clause(const Reach& reach) const;
+  [[nodiscard]] std::string contrast_of(const Reach& reach, const Group& group) const;
+  [[nodiscard]] Finding enough_finding(const Reach& reach, const Group& group) const;
   [[nodiscard]] Clauses enough() const;
-  [[nodiscard]] std::string where_and_how(double value, std::vector<std::string> parts) const;
-  [[nodiscard]] std::string in_contrast(const Line& line, const Line& other) const;
-  [[nodiscard]] std::string in_contrast(const Line& line, const Line& other, const Group& group) const;
-  [[nodiscard]] const Line* poorest(const Group& group, double level, double enough) const;
+  [[nodiscard]] std::string value_and_parts(double value, std::vector<std::string> parts) const;
+  [[nodiscard]] std::string difference_phrase(const Line& line, const Line& other) const;
+  [[nodiscard]] std::string difference_phrase(const Line& line, const Line& other, const Group& group) const;
+  [[nodiscard]] const Line* worst_line(const Group& group, double level, double enough) const;
   [[nodiscard]] Clauses fastest() const;
   [[nodiscard]] std::size_t begin_of_worst(const Line& line) const;
   [[nodiscard]] Clauses losses() const;
   [[nodiscard]] Clauses ranges() const;
   [[nodiscard]] Clauses cliffs() const;
-  [[nodiscard]] std::string who_loses_nothing(std::size_t before, std::size_t after) const;
+  [[nodiscard]] std::string unaffected_subject(std::size_t before, std::size_t after) const;
   [[nodiscard]] Clauses costs_of_more_warps() const;
   [[nodiscard]] Clauses other_dials() const;
   struct Effect {
@@ -233,9 +239,9 @@ class Analyst {
     std::size_t row;
   };
   [[nodiscard]] std::optional<Effect> effect_of(const Places& places, const std::string& column) const;
-  [[nodiscard]] std::string held_alike(const Effect& effect, const std::string& column,
-                                       const std::vector<std::string>& names, bool says_whose) const;
-  [[nodiscard]] std::string in_blocks(std::size_t row, std::size_t other) const;
+  [[nodiscard]] std::string common_values(const Effect& effect, const std::string& column,
+                                          const std::vector<std::string>& names, bool has_subject) const;
+  [[nodiscard]] std::string block_size_phrase(std::size_t row, std::size_t other) const;
   [[nodiscard]] Clauses register_caps() const;
   [[nodiscard]] Clauses baselines() const;
   [[nodiscard]] Clauses latencies() const;
@@ -246,7 +252,7 @@ class Analyst {
 
   const Rows& rows_;
   Places places_;
-  Description it_;
+  Description description_;
   const nlohmann::json& environment_;
   std::vector<Line> curves_;
   std::vector<Line> short_;  ///< of too few points for a curve

@@ -24,11 +24,11 @@ namespace {
 
 constexpr double no_interval = std::numeric_limits<double>::quiet_NaN();
 // Standard deviation of a case's throughput from process to process: the median over the 1,769 cases of four
-// `standard` runs of one build on an H200. No interval of a single run holds it.
+// `standard` runs of one build on an H200. Intervals of a single run do not include it.
 constexpr double process_deviation = 0.0006;
 constexpr double normal_95 = 1.96;
 static_assert(statistics::confidence == 0.95);
-constexpr double high_percent = 90;  // of a ceiling, which then explains that nothing is lost
+constexpr double high_percent = 90;  // of a ceiling: it explains why nothing is lost
 
 std::string cause_of(const std::string& limiter) {
   static const std::map<std::string, std::string, std::less<>> causes{{"registers", "register unit"},
@@ -46,7 +46,7 @@ std::string percent_of(double share) {
   return words == "-0.0" ? "0.0" : words;
 }
 
-/// Why theory has a cliff, and 1 where it predicts a loss, -1 a gain, 0 both.
+/// Causes of a cliff in theory; 1 where it predicts a loss, -1 a gain, 0 both.
 struct Prediction {
   std::vector<std::string> causes = {};
   int sign = 0;
@@ -61,7 +61,7 @@ class Finder {
         is_model_(environment.value("source", nlohmann::json()) == nlohmann::json("model")) {}
 
   /// Those of one sweep, in the order of its dial.
-  [[nodiscard]] std::vector<Cliff> of(const Sweep& sweep) const {
+  [[nodiscard]] std::vector<Cliff> cliffs_of(const Sweep& sweep) const {
     std::map<std::size_t, Cliff> found;
     std::set<std::size_t> known;
     const double best = best_of(sweep);
@@ -73,12 +73,12 @@ class Finder {
       cliff.cause = join(prediction.causes, " + ");
       cliff.is_predicted = true;
       measure(cliff, pair);
-      judge(cliff, pair, prediction.sign);
+      set_verdict(cliff, pair, prediction.sign);
       if (cliff.verdict == "confirmed" || std::abs(cliff.drop) > least_cliff) known.insert(i);
       found[i] = std::move(cliff);
     }
     for (const Step& step : unpredicted_steps(sweep, known))
-      found[step.place] = unpredicted(pair_of(sweep, step.place, best), step);
+      found[step.place] = unpredicted_cliff(pair_of(sweep, step.place, best), step);
     std::vector<Cliff> all;
     for (auto& [_, cliff] : found) all.push_back(std::move(cliff));
     return all;
@@ -110,7 +110,7 @@ class Finder {
     return values;
   }
   /// The part of its waves that a grid fills.
-  [[nodiscard]] double filled(std::size_t row) const {
+  [[nodiscard]] double wave_utilization(std::size_t row) const {
     return number(row, "waves") / std::ceil(number(row, "waves"));
   }
 
@@ -150,13 +150,13 @@ class Finder {
     if (at.sweep.dial == "grid_size" &&
         std::ceil(number(at.a, "waves")) != std::ceil(number(at.b, "waves"))) {
       causes.emplace_back("tail");
-      signs.insert(filled(at.b) < filled(at.a) ? 1 : -1);
+      signs.insert(wave_utilization(at.b) < wave_utilization(at.a) ? 1 : -1);
     }
     return {.causes = causes, .sign = signs.size() == 1 ? *signs.begin() : 0};
   }
 
   /// Sets the drop, its interval and p-value; the last three stay NaN without intervals. Intervals of
-  /// logarithms add in quadrature, and what changes from process to process comes on top.
+  /// logarithms add in quadrature, together with process_deviation.
   void measure(Cliff& cliff, const Pair& at) const {
     const double ratio = number(at.b, "throughput") / number(at.a, "throughput");
     cliff.drop = 1 - ratio;
@@ -182,7 +182,7 @@ class Finder {
     cliff.p_value = statistics::mann_whitney(a->second, same_work);
   }
 
-  /// Low and high end of the drop as theory predicts it, positive where theory is right.
+  /// The ends of the drop in the predicted direction: positive where theory is right.
   static std::pair<double, double> ends_of(const Cliff& cliff, int sign) {
     const double low = std::isnan(cliff.drop_low) ? cliff.drop : cliff.drop_low;
     const double high = std::isnan(cliff.drop_high) ? cliff.drop : cliff.drop_high;
@@ -190,11 +190,11 @@ class Finder {
     return is_gain ? std::pair(-high, -low) : std::pair(low, high);
   }
 
-  /// Sets the verdict and what it stands on.
-  void judge(Cliff& cliff, const Pair& at, int sign) const {
+  /// Sets the verdict and the note.
+  void set_verdict(Cliff& cliff, const Pair& at, int sign) const {
     const auto [low, high] = ends_of(cliff, sign);
     const double expected = expected_of(at);
-    std::vector<std::string> words = what_changes(cliff, at);
+    std::vector<std::string> words = changes_between(cliff, at);
     if (!std::isnan(expected) && !is_model_)
       words.push_back("the model: " + drop_words(expected, no_interval, no_interval));
     if (high < least_cliff) {
@@ -216,7 +216,7 @@ class Finder {
     return a > 0 && b > 0 ? 1 - b / a : no_interval;
   }
 
-  [[nodiscard]] std::vector<std::string> what_changes(const Cliff& cliff, const Pair& at) const {
+  [[nodiscard]] std::vector<std::string> changes_between(const Cliff& cliff, const Pair& at) const {
     std::vector<std::string> words;
     const auto step_of_column = [&](const char* column) {
       return text("%g -> %g", number(at.a, column), number(at.b, column));
@@ -225,30 +225,30 @@ class Finder {
       words.push_back(step_of_column("warps_per_sm") + " warps");
     if (cliff.cause.find("tail") != std::string::npos)
       words.push_back(text("%.5g -> %.5g waves, %.0f -> %.0f %% filled", number(at.a, "waves"),
-                           number(at.b, "waves"), 100 * filled(at.a), 100 * filled(at.b)));
+                           number(at.b, "waves"), 100 * wave_utilization(at.a),
+                           100 * wave_utilization(at.b)));
     if (cliff.cause.find("spill onset") != std::string::npos)
       words.push_back(step_of_column("local_bytes") + " B spilled");
     return words;
   }
 
-  /// The part of a scheduler's turns that its warps' FMAs fill, where the pipe is the bound. A dependent FMA
-  /// waits for four cycles, and an SM has four schedulers: FMAs in flight come round by fours, and ten warps
-  /// take as many rounds as twelve (experiment latency_hiding).
-  [[nodiscard]] double turns_filled(std::size_t row) const {
+  /// The share of a scheduler's issue slots that FMAs fill, where the pipe is the bound. A dependent FMA
+  /// waits for four cycles, and an SM has four schedulers: FMAs in flight issue in rounds of four, and ten
+  /// warps take as many rounds as twelve (experiment latency_hiding).
+  [[nodiscard]] double issue_slot_utilization(std::size_t row) const {
     const double ilp = number(row, "ilp");
     const double in_flight = number(row, "warps_per_sm") / 4 * (ilp > 0 ? ilp : 1);
     return in_flight / (4 * std::ceil(in_flight / 4));
   }
 
-  /// What the model says of both sides alike.
+  /// The bound that the model predicts for both sides; empty where they differ.
   [[nodiscard]] std::string common_bound(const Pair& at) const {
     const std::string& bound = rows_.text(at.a, "bound_predicted");
     return bound == rows_.text(at.b, "bound_predicted") ? bound : "";
   }
 
-  /// Where the whole interval says the opposite of theory: the first reason that the rows themselves give;
-  /// empty: none.
-  [[nodiscard]] std::string why_the_other_way(const Cliff& cliff, const Pair& at) const {
+  /// Why the whole interval is opposite to theory: the first reason that the rows show; empty: none.
+  [[nodiscard]] std::string reason_for_opposite(const Cliff& cliff, const Pair& at) const {
     const double expected = expected_of(at);
     const std::string bound = common_bound(at);
     if (expected * cliff.drop > 0 && std::abs(expected) > std::abs(cliff.drop) / 2)
@@ -257,22 +257,22 @@ class Finder {
     const double spilled_b = number(at.b, "local_bytes");
     if ((spilled_b - spilled_a) * cliff.drop > 0)
       return text("it goes the other way: %g -> %g B spilled weigh more", spilled_a, spilled_b);
-    const double turns_a = turns_filled(at.a);
-    const double turns_b = turns_filled(at.b);
-    if (rows_.text(at.a, "ceiling_kind") == "fp32" && (1 - turns_b / turns_a) / cliff.drop > 0.5)
+    const double slots_a = issue_slot_utilization(at.a);
+    const double slots_b = issue_slot_utilization(at.b);
+    if (rows_.text(at.a, "ceiling_kind") == "fp32" && (1 - slots_b / slots_a) / cliff.drop > 0.5)
       return text(
           "it goes the other way: FMAs come round by fours, and %.0f -> %.0f %% of their turns are filled",
-          100 * turns_a, 100 * turns_b);
+          100 * slots_a, 100 * slots_b);
     if (!std::isnan(number(at.a, "working_set_bytes")))
       return "it goes the other way: fewer working sets share the caches";
     return "";
   }
 
-  /// Where nothing is lost or gained: likewise.
-  [[nodiscard]] std::string why_nothing(const Pair& at) const {
-    const double reached = std::min(number(at.a, "percent_of_ceiling"), number(at.b, "percent_of_ceiling"));
-    if (reached >= high_percent)
-      return text("both sides at %.0f %% of the %s ceiling or more", reached,
+  /// The same where nothing is lost or gained.
+  [[nodiscard]] std::string reason_for_absence(const Pair& at) const {
+    const double percent = std::min(number(at.a, "percent_of_ceiling"), number(at.b, "percent_of_ceiling"));
+    if (percent >= high_percent)
+      return text("both sides at %.0f %% of the %s ceiling or more", percent,
                   rows_.text(at.a, "ceiling_kind").c_str());
     const double of_best = std::min(number(at.a, "throughput"), number(at.b, "throughput")) / at.best;
     if (of_best > 1 - least_cliff)
@@ -286,18 +286,18 @@ class Finder {
     return "";
   }
 
-  /// Why an absent cliff is not there, for people; sets whether that is known.
+  /// Why a cliff is absent, in words; sets is_against_theory and is_explained.
   [[nodiscard]] std::string explain_absence(Cliff& cliff, const Pair& at, bool is_opposite) const {
     cliff.is_against_theory = is_opposite && std::abs(cliff.drop) > least_cliff;
-    std::string why = is_opposite ? why_the_other_way(cliff, at) : "";
-    if (why.empty() && !cliff.is_against_theory) why = why_nothing(at);
+    std::string why = is_opposite ? reason_for_opposite(cliff, at) : "";
+    if (why.empty() && !cliff.is_against_theory) why = reason_for_absence(at);
     cliff.is_explained = !why.empty();
     if (cliff.is_explained) return why;
     return cliff.is_against_theory ? "it goes the other way, unexplained"
                                    : text("unexplained, and under %g %%", 100 * least_cliff);
   }
 
-  /// Not of a model: without noise every bend of a simulation would be certain.
+  /// None of a model: without noise every bend of a simulation would be certain.
   [[nodiscard]] std::vector<Step> unpredicted_steps(const Sweep& sweep,
                                                     const std::set<std::size_t>& known) const {
     const std::vector<double> rates = column(sweep, "throughput");
@@ -313,9 +313,9 @@ class Finder {
     return find_steps(column(sweep, sweep.dial), rates, least_cliff, noise, known);
   }
 
-  [[nodiscard]] Cliff unpredicted(const Pair& at, const Step& step) const {
+  [[nodiscard]] Cliff unpredicted_cliff(const Pair& at, const Step& step) const {
     Cliff cliff = cliff_at(at);
-    cliff.cause = guess(at, step);
+    cliff.cause = guess_cause(at, step);
     cliff.drop = 1 - std::exp(step.height);
     cliff.drop_low = 1 - std::exp(step.height + step.half_width);
     cliff.drop_high = 1 - std::exp(step.height - step.half_width);
@@ -356,7 +356,7 @@ class Finder {
   }
 
   /// The likeliest cause of a step that theory does not have.
-  [[nodiscard]] std::string guess(const Pair& at, const Step& step) const {
+  [[nodiscard]] std::string guess_cause(const Pair& at, const Step& step) const {
     if (at.sweep.dial == "working_set_bytes") {
       const nlohmann::json gpu = environment_.value("gpu", nlohmann::json::object());
       const nlohmann::json l2 = gpu.is_object() ? gpu.value("l2_bytes", nlohmann::json()) : nlohmann::json();
@@ -390,7 +390,7 @@ std::vector<Cliff> find_cliffs(const Rows& rows, const nlohmann::json& environme
   const Finder finder(rows, environment, times);
   std::vector<Cliff> all;
   for (const Sweep& sweep : find_sweeps(rows)) {
-    std::vector<Cliff> found = finder.of(sweep);
+    std::vector<Cliff> found = finder.cliffs_of(sweep);
     std::ranges::move(found, std::back_inserter(all));
   }
   return all;

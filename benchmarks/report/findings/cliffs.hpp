@@ -11,7 +11,7 @@
 
 namespace occbench::findings {
 
-/// Of the throughput: what is less is no cliff, in headlines and lists alike. It is six times what 95 % of
+/// The smallest change of throughput that is a cliff, in headlines and lists. It is six times what 95 % of
 /// the medians of one build differ by from process to process.
 constexpr double least_cliff = 0.01;
 
@@ -31,7 +31,7 @@ struct Cliff {
   /// confirmed: as theory says, beyond noise. absent: what theory says is less than 1 % by the whole
   /// interval. unclear: neither. unpredicted: theory has none.
   std::string verdict = {};
-  bool is_explained = false;       ///< absent, for a reason that the note has
+  bool is_explained = false;       ///< absent, for a reason in the note
   bool is_against_theory = false;  ///< absent, as the change is the opposite of what theory says
   std::string note =
       {};  ///< what changes, what the model says, and why there is no cliff where there is none

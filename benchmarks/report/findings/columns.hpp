@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What results/schema.json declares of the columns of cases.csv, as far as findings go by it.
+// What results/schema.json declares of the columns of cases.csv, as far as findings use it.
 #pragma once
 
 #include <initializer_list>
@@ -12,7 +12,7 @@ namespace occbench::findings {
 struct ColumnFacts {
   std::string name = {};
   std::string role = {};   ///< empty: no dial, and nothing that tells curves apart
-  std::string words = {};  ///< how its value is said; {}: the value
+  std::string words = {};  ///< words for its value; {}: the value
   int split_order = 0;     ///< place in asked_columns()
   bool holds_words = false;
   bool is_compiled = false;   ///< another value is another kernel
@@ -30,8 +30,8 @@ std::vector<std::string> columns_of(std::initializer_list<std::string_view> role
                                     std::vector<std::string> first = {},
                                     const std::vector<std::string>& last = {});
 
-/// What is asked of a kernel, or compiled into it, in the order in which rows that share a value of the dial
-/// are told apart by it.
+/// Columns that are asked of a kernel or compiled into it, in the order in which they split rows that share a
+/// value of the dial.
 const std::vector<std::string>& asked_columns();
 
 }  // namespace occbench::findings

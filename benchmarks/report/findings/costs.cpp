@@ -19,26 +19,26 @@ std::size_t Analyst::begin_of_worst(const Line& line) const {
   return found;
 }
 
-/// What a value of the dial costs of a line's best: of the line that loses most, and of that that loses least
-/// at the same value, with as many warps if there is one.
+/// What a value of the dial costs: the line that loses most of its best, and the one that loses least at the
+/// same value, with as many warps if possible.
 Clauses Analyst::losses() const {
   if (curves_.empty()) return {};
   const auto share_of = [&](std::size_t row, const Line& line) { return rows_.rate(row) / top(line); };
   const Line& line = *std::ranges::min_element(
       curves_, {}, [&](const Line& each) { return share_of(slowest_of(each.places), each); });
-  const auto said = [&](double share) {
+  const auto percent_lost = [&](double share) {
     return share > 1 - case_precision ? text("less than %.1f %%", 100 * case_precision)
                                       : text("%.0f %%", 100 * (1 - share));
   };
   const std::size_t low = begin_of_worst(line);
   const double share = share_of(low, line);
   const std::string what = name(line);
-  std::string words = what + " " + verb(what, "lose") + " " + said(share);
+  std::string words = what + " " + verb(what, "lose") + " " + percent_lost(share);
   if (share <= 1 - case_precision)
     words += std::string(dial(low) > dial(fastest_of(line.places)) ? " by " : " with ") + at(dial(low)) +
-             (it_.dial == "occupancy_theoretical"
+             (description_.dial == "occupancy_theoretical"
                   ? ""
-                  : " (" + value_of(it_.name, "occupancy_theoretical", occupancy(low)) + ")");
+                  : " (" + value_of(description_.name, "occupancy_theoretical", occupancy(low)) + ")");
   else
     words += " along the dial";
   const Line* other = nullptr;
@@ -54,14 +54,14 @@ Clauses Analyst::losses() const {
     }
   if (other != nullptr)
     words += ", " + (subject_of(*other) == subject_of(line) ? name(*other) : subject_of(*other)) + " " +
-             said(best.second);
+             percent_lost(best.second);
   return {{.kind = Kind::loss, .words = words, .cases = cases_of({&line, other})}};
 }
 
-/// Of lines that fall along the dial: from where to where the one that falls most keeps near_best.
+/// Of lines that fall along the dial: the range in which the one that falls most keeps near_best.
 Clauses Analyst::ranges() const {
   Clauses found;
-  if (it_.is_over_residency()) return found;
+  if (description_.is_over_residency()) return found;
   for (const auto& group : groups()) {
     const auto share_of = [&](const Line* line) { return last(*line) / top(*line); };
     const Line& line = **std::ranges::min_element(group, {}, share_of);
@@ -74,9 +74,10 @@ Clauses Analyst::ranges() const {
     while (begin != line.places.begin() && is_near(begin[-1])) --begin;
     if (end == line.places.begin() + 1) continue;  // it falls from its first value on
     const double near = dial(end[-1]);
-    const std::string where = begin == line.places.begin() ? "up to " + at(near)
-                              : begin == end - 1           ? "with " + at(near)
-                                                 : "with " + span_of(it_.name, it_.dial, dial(*begin), near);
+    const std::string where =
+        begin == line.places.begin() ? "up to " + at(near)
+        : begin == end - 1           ? "with " + at(near)
+                           : "with " + span_of(description_.name, description_.dial, dial(*begin), near);
     const std::string what = name(line);
     found.push_back(
         {.kind = Kind::range,
@@ -88,8 +89,8 @@ Clauses Analyst::ranges() const {
   return found;
 }
 
-/// ", FMA chains nothing": another subject that the same step does not cost anything.
-std::string Analyst::who_loses_nothing(std::size_t before, std::size_t after) const {
+/// ", FMA chains nothing": another subject, which loses nothing at this step.
+std::string Analyst::unaffected_subject(std::size_t before, std::size_t after) const {
   const std::string what = subject(rows_, before);
   for (const Line& line : curves_) {
     if (subject_of(line) == what) continue;
@@ -106,13 +107,13 @@ std::string Analyst::who_loses_nothing(std::size_t before, std::size_t after) co
   return "";
 }
 
-/// The deepest loss between neighbours on each curve, with what becomes of residency and of spills. Not along
-/// residency itself: there more warps that cost are costs_of_more_warps().
+/// The largest loss between neighbours on each curve, with the change of residency and spills. Not along
+/// residency itself: see costs_of_more_warps().
 Clauses Analyst::cliffs() const {
   std::map<std::string, Finding> deepest;  // by curve
   std::map<std::string, double> losses;
   for (const Line& line : curves_) {
-    if (it_.is_over_residency()) break;
+    if (description_.is_over_residency()) break;
     const std::string& curve = rows_.text(line.places.front(), "curve");
     for (std::size_t i = 1; i < line.places.size(); ++i) {
       const std::size_t before = line.places[i - 1];
@@ -129,14 +130,14 @@ Clauses Analyst::cliffs() const {
         why.push_back(text("%.0f B spilled", spilled));
       const std::string what = name(line);
       std::string words = what + " " + verb(what, "lose") + text(" %.1f %% from ", 100 * loss) +
-                          span_of(it_.name, it_.dial, dial(before), dial(after));
+                          span_of(description_.name, description_.dial, dial(before), dial(after));
       for (std::size_t n = 0; n < why.size(); ++n) words += (n == 0 ? " (" : ", ") + why[n];
       if (!why.empty()) words += ")";
       const bool takes_residency = rows_.number(after, "warps_per_sm") < rows_.number(before, "warps_per_sm");
       const bool is_sure =
           is_beyond_noise(before, after) && spills_alike(before, after) && has_ceiling(before);
       deepest[curve] = {.kind = takes_residency ? Kind::cliff : Kind::step,
-                        .words = within({words, who_loses_nothing(before, after)}),
+                        .words = fit_sentence({words, unaffected_subject(before, after)}),
                         .effect = -std::log1p(-loss),
                         .score = !is_sure          ? 0
                                  : takes_residency ? loss
@@ -156,7 +157,7 @@ Clauses Analyst::costs_of_more_warps() const {
   double largest = 0;
   std::size_t over = 0;
   for (const Line& line : curves_) {
-    if (!it_.is_over_residency()) break;
+    if (!description_.is_over_residency()) break;
     const double loss = 1 - last(line) / top(line);
     if (loss < least_loss) continue;
     ++over;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other dials, caps on registers and the work beside a baseline are worth.
+// Effects of other dials, of register caps, and against baselines.
 #include "benchmarks/report/findings/analyst.hpp"
 
 namespace occbench::findings {
@@ -8,66 +8,68 @@ namespace {
 constexpr double least_of_other_dial = 0.02;
 }  // namespace
 
-/// " (reads, blocks of 128, no register cap)": what all rows of an effect of `column` have alike. As much as
-/// the sentence has room for: the cap is the first to go, then the subject.
-std::string Analyst::held_alike(const Effect& effect, const std::string& column,
-                                const std::vector<std::string>& names, bool says_whose) const {
-  std::vector<std::string> held;
-  if (says_whose) held.push_back(subject(rows_, effect.row));
+/// " (reads, blocks of 128, no register cap)": the values that all rows of an effect of `column` share. If
+/// the sentence is too long, the cap is dropped first, then the subject.
+std::string Analyst::common_values(const Effect& effect, const std::string& column,
+                                   const std::vector<std::string>& names, bool has_subject) const {
+  std::vector<std::string> common;
+  if (has_subject) common.push_back(subject(rows_, effect.row));
   for (const std::string& other : names) {
     const Cell cell = rows_.cell(effect.row, other);
     if (other == column || cell.is_empty || !cell.text.empty()) continue;
-    if (const std::string words = value_of(it_.name, other, cell); !words.empty()) held.push_back(words);
+    if (const std::string words = value_of(description_.name, other, cell); !words.empty())
+      common.push_back(words);
   }
-  const bool has_caps = it_.is_over_residency() && std::ranges::any_of(places_, [&](std::size_t p) {
+  const bool has_caps = description_.is_over_residency() && std::ranges::any_of(places_, [&](std::size_t p) {
                           return rows_.text(p, "family") == rows_.text(effect.row, "family") &&
                                  rows_.text(p, "register_route") != "free";
                         });
-  if (has_caps) held.emplace_back("no register cap");
-  for (bool is_cut = false; !held.empty(); is_cut = true) {
+  if (has_caps) common.emplace_back("no register cap");
+  for (bool is_cut = false; !common.empty(); is_cut = true) {
     std::string words;
-    for (const std::string& each : held) words += (words.empty() ? " (" : ", ") + each;
-    if (within({effect.words, words + ")"}) != effect.words) return words + ")";
-    held.erase(is_cut || !has_caps ? held.begin() : held.end() - 1);
+    for (const std::string& each : common) words += (words.empty() ? " (" : ", ") + each;
+    if (fit_sentence({effect.words, words + ")"}) != effect.words) return words + ")";
+    common.erase(is_cut || !has_caps ? common.begin() : common.end() - 1);
   }
   return "";
 }
 
-/// What the largest value of each other dial is worth against the smallest, all else being equal. Forms that
-/// have a baseline are held against that alone, and caps on registers against none.
+/// The largest value of each other dial against the smallest, all else being equal. Not of forms that have a
+/// baseline (see baselines()), nor of register caps.
 Clauses Analyst::other_dials() const {
   Places places;
   for (const std::size_t p : places_)
-    if (!it_.is_over_residency() || rows_.text(p, "register_route") == "free") places.push_back(p);
+    if (!description_.is_over_residency() || rows_.text(p, "register_route") == "free") places.push_back(p);
   std::vector<std::string> names;
   const auto consider = [&](const std::string& column) {
-    if (column == it_.dial || !rows_.has(column) || std::ranges::find(names, column) != names.end()) return;
-    if (grouped(rows_, {column}, places).size() > 1) names.push_back(column);
+    if (column == description_.dial || !rows_.has(column) || std::ranges::find(names, column) != names.end())
+      return;
+    if (group_by(rows_, {column}, places).size() > 1) names.push_back(column);
   };
   for (const std::string& column : asked_columns()) consider(column);
-  for (const std::string& column : it_.split_by) consider(column);
-  std::set<std::string> based;
+  for (const std::string& column : description_.split_by) consider(column);
+  std::set<std::string> with_baseline;
   for (const std::size_t p : places)
-    if (!rows_.text(p, "baseline").empty()) based.insert(rows_.text(p, "family"));
+    if (!rows_.text(p, "baseline").empty()) with_baseline.insert(rows_.text(p, "family"));
   Clauses found;
   for (const std::string& column : names) {
     if (column == "register_route" || column == "register_cap" ||
-        std::ranges::find(it_.split_by, column) != it_.split_by.end())
+        std::ranges::find(description_.split_by, column) != description_.split_by.end())
       continue;
     Places some;
     for (const std::size_t p : places)
-      if (column != "form" || !based.contains(rows_.text(p, "family"))) some.push_back(p);
+      if (column != "form" || !with_baseline.contains(rows_.text(p, "family"))) some.push_back(p);
     std::vector<std::string> key{"family", "throughput_unit"};
     for (const std::string& other : names)
       if (other != column) key.push_back(other);
     std::vector<Effect> effects;
-    for (const auto& [_, part] : grouped(rows_, key, some))
+    for (const auto& [_, part] : group_by(rows_, key, some))
       if (auto effect = effect_of(part, column)) effects.push_back(*std::move(effect));
     if (effects.empty()) continue;
     const Effect& most = *std::ranges::max_element(effects, {}, &Effect::size);
-    const bool says_whose = effects.size() > 1 && column != "form";
+    const bool has_subject = effects.size() > 1 && column != "form";
     found.push_back({.kind = Kind::other_dial,
-                     .words = most.words + held_alike(most, column, names, says_whose),
+                     .words = most.words + common_values(most, column, names, has_subject),
                      .effect = most.size,
                      .cases = {rows_.text(most.row, "case_id")}});
   }
@@ -76,7 +78,7 @@ Clauses Analyst::other_dials() const {
 
 /// "ILP 8 instead of 1 gives 5.00 x the rate with 8 warps per SM, 1.25 x with 64"
 std::optional<Analyst::Effect> Analyst::effect_of(const Places& places, const std::string& column) const {
-  const auto by = grouped(rows_, {column}, places);
+  const auto by = group_by(rows_, {column}, places);
   std::vector<const std::pair<const std::vector<Cell>, Places>*> ends;
   for (const auto& part : by)
     if (!part.first[0].is_empty) ends.push_back(&part);
@@ -105,7 +107,7 @@ std::optional<Analyst::Effect> Analyst::effect_of(const Places& places, const st
   if (column == "form")
     words = subject(rows_, row) + " instead of " + subject(rows_, ends.front()->second.front());
   else
-    words = value_of(it_.name, column, most) + " instead of " + amount(column, least);
+    words = value_of(description_.name, column, most) + " instead of " + amount(column, least);
   const bool is_singular = words.starts_with("ILP") || words.starts_with("a ");
   words += text(" give%s %.2f x the rate with ", is_singular ? "s" : "", ratios.front().second) +
            at(ratios.front().first);
@@ -115,29 +117,29 @@ std::optional<Analyst::Effect> Analyst::effect_of(const Places& places, const st
 }
 
 /// " in blocks of 128", where the other row has blocks of another size.
-std::string Analyst::in_blocks(std::size_t row, std::size_t other) const {
+std::string Analyst::block_size_phrase(std::size_t row, std::size_t other) const {
   if (rows_.cell(row, "block_size") == rows_.cell(other, "block_size")) return "";
   return " in blocks of " + amount("block_size", rows_.number(row, "block_size"));
 }
 
-/// What caps on registers make of the compiler's own choice: the best of each curve, and the costliest.
+/// Register caps against the compiler's own choice: the best of each curve, and the costliest.
 Clauses Analyst::register_caps() const {
   std::vector<std::string> key{"family", "curve", "throughput_unit"};
   for (const std::string& column : asked_columns())
-    if (column != it_.dial && column != "register_route" && column != "register_cap" && column != "form" &&
-        column != "barriers" && column != "block_size" && rows_.has(column))
+    if (column != description_.dial && column != "register_route" && column != "register_cap" &&
+        column != "form" && column != "barriers" && column != "block_size" && rows_.has(column))
       key.push_back(column);
   struct Capped {
     double ratio = 0;
     Finding finding = {};
   };
-  std::map<std::pair<std::string, std::string>, std::vector<Capped>> made;
-  for (const auto& [cells, part] : grouped(rows_, key, places_)) {
+  std::map<std::pair<std::string, std::string>, std::vector<Capped>> by_curve;
+  for (const auto& [cells, part] : group_by(rows_, key, places_)) {
     Places free;
     for (const std::size_t p : part)
       if (rows_.text(p, "register_route") == "free") free.push_back(p);
     if (free.empty()) continue;
-    for (const auto& [cap, line] : grouped(rows_, {"register_route", "register_cap"}, part)) {
+    for (const auto& [cap, line] : group_by(rows_, {"register_route", "register_cap"}, part)) {
       if (cap[0].is_empty || cap[1].is_empty || cap[0].text == "free") continue;
       const std::size_t best = fastest_of(line);
       const std::size_t usual = fastest_of(free);
@@ -145,15 +147,16 @@ Clauses Analyst::register_caps() const {
       const std::string what = subject(rows_, best);
       const double spilled = rows_.number(best, "local_bytes");
       const bool is_sure = ratio > 1 ? is_beyond_noise(best, usual) : is_beyond_noise(usual, best);
-      made[{cells[0].text, cells[1].text}].push_back(
+      by_curve[{cells[0].text, cells[1].text}].push_back(
           {.ratio = ratio,
            .finding = {
                .kind = Kind::register_cap,
                .words = what + " " + loss_or_gain(ratio, 1, is_plural(what)) + " at best with " +
                         text("%.0f registers", rows_.number(best, "registers_per_thread")) +
-                        in_blocks(best, usual) +
+                        block_size_phrase(best, usual) +
                         text(" instead of the compiler's %.0f", rows_.number(usual, "registers_per_thread")) +
-                        in_blocks(usual, best) + (spilled > 0 ? text(" (%.0f B spilled)", spilled) : ""),
+                        block_size_phrase(usual, best) +
+                        (spilled > 0 ? text(" (%.0f B spilled)", spilled) : ""),
                .effect = std::abs(std::log(ratio)),
                .score = !is_sure || std::abs(1 - ratio) < least_loss ? 0
                         : ratio > 1                                  ? std::min(1.0, ratio - 1)
@@ -163,7 +166,7 @@ Clauses Analyst::register_caps() const {
   }
   std::vector<Capped> best;
   const Capped* worst = nullptr;
-  for (const auto& [_, some] : made) {
+  for (const auto& [_, some] : by_curve) {
     best.push_back(*std::ranges::max_element(some, {}, &Capped::ratio));
     const Capped& least = *std::ranges::min_element(some, {}, &Capped::ratio);
     if (worst == nullptr || least.ratio < worst->ratio) worst = &least;
@@ -174,21 +177,21 @@ Clauses Analyst::register_caps() const {
                          return each.ratio == worst->ratio && each.finding.words == worst->finding.words;
                        });
   for (std::size_t i = 0; i < std::min(best.size(), most_of_a_kind); ++i) found.push_back(best[i].finding);
-  if (is_news) {  // that a cap may be too tight is the least news
+  if (is_news) {  // a cap that is too tight goes last
     found.push_back(worst->finding);
     found.back().effect = found.back().score = 0;
   }
   return found;
 }
 
-/// How much longer a loop iteration takes than the baseline's at as many warps: of each form, at most.
+/// The time of a loop iteration over the baseline's at as many warps: the largest of each form.
 Clauses Analyst::baselines() const {
   const auto cycles = [&](std::size_t row) { return rows_.cycles(row); };
-  const std::vector<double> alone = of_baseline(rows_, places_, cycles);
+  const std::vector<double> baseline_cycles = baseline_values(rows_, places_, cycles);
   std::map<std::vector<Cell>, std::vector<std::pair<std::size_t, double>>> by;
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const std::size_t p = places_[i];
-    const double ratio = rows_.cycles(p) / alone[i];
+    const double ratio = rows_.cycles(p) / baseline_cycles[i];
     if (rows_.text(p, "baseline").empty() || rows_.text(p, "baseline") == rows_.text(p, "variant")) continue;
     if (!std::isnan(ratio)) by[{rows_.cell(p, "family"), rows_.cell(p, "form")}].emplace_back(p, ratio);
   }
@@ -197,8 +200,8 @@ Clauses Analyst::baselines() const {
     const auto& [row, ratio] =
         *std::ranges::max_element(part, {}, [](const auto& each) { return std::abs(std::log(each.second)); });
     std::vector<std::string> where;
-    if (it_.dial != "warps_per_sm" && !std::isnan(dial(row))) where.push_back(at(dial(row)));
-    where.push_back(value_of(it_.name, "warps_per_sm", rows_.number(row, "warps_per_sm")));
+    if (description_.dial != "warps_per_sm" && !std::isnan(dial(row))) where.push_back(at(dial(row)));
+    where.push_back(value_of(description_.name, "warps_per_sm", rows_.number(row, "warps_per_sm")));
     const std::string what = "`" + rows_.text(row, "variant") + "`";
     std::string words = what + " takes ";
     if (part.size() > 1) words += ratio > 1 ? "up to " : "as little as ";

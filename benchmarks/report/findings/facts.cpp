@@ -21,9 +21,9 @@ Clauses Analyst::fastest() const {
   Clauses found;
   for (const Places* part : parts) {
     const std::size_t row = fastest_of(*part);
-    std::string where = value_of(it_.name, "occupancy_theoretical", occupancy(row));
-    if (it_.dial != "occupancy_theoretical" && !std::isnan(dial(row)))
-      where = at(dial(row)) + (it_.is_over_residency() ? "" : ", " + where);
+    std::string where = value_of(description_.name, "occupancy_theoretical", occupancy(row));
+    if (description_.dial != "occupancy_theoretical" && !std::isnan(dial(row)))
+      where = at(dial(row)) + (description_.is_over_residency() ? "" : ", " + where);
     std::string of;
     if (const double percent = rows_.number(row, "percent_of_ceiling"); percent > 0) {
       std::string kind = rows_.text(row, "ceiling_kind");
@@ -57,7 +57,7 @@ Clauses Analyst::latencies() const {
   std::ranges::sort(told);
   std::vector<std::string> parts{"cycles of a loop iteration: " + told[0].second};
   for (const auto& [_, words] : std::span(told).subspan(1)) parts.push_back(", " + words);
-  return {{.kind = Kind::fastest, .words = within(parts)}};
+  return {{.kind = Kind::fastest, .words = fit_sentence(parts)}};
 }
 
 /// Whether the SM clock moved from case to case: rates then compare clocks as well.
@@ -76,7 +76,7 @@ Clauses Analyst::clock() const {
 /// Where the occupancy API's block size is surely slower than another; of the kernel that loses most.
 Clauses Analyst::api_pick() const {
   std::optional<Finding> found;
-  if (it_.dial != "block_size") return {};
+  if (description_.dial != "block_size") return {};
   for (const Line& line : curves_) {
     const std::size_t best = fastest_of(line.places);
     for (const std::size_t p : line.places) {
@@ -95,8 +95,8 @@ Clauses Analyst::api_pick() const {
   return found ? Clauses{*std::move(found)} : Clauses{};
 }
 
-/// Where the course text's plain division and the SM are furthest apart: as observed, in theory where nobody
-/// looked.
+/// Where the course text's plain division and the SM are furthest apart: observed occupancy where measured,
+/// else theoretical.
 Clauses Analyst::textbook() const {
   double widest = 0;
   double plain_at = 0;
@@ -128,17 +128,18 @@ Clauses Analyst::textbook() const {
 
 /// Where predictions are far from what was measured.
 Clauses Analyst::model_misses() const {
-  if (environment_.value("source", nlohmann::json()) == nlohmann::json("model") || it_.is_outside_model)
+  if (environment_.value("source", nlohmann::json()) == nlohmann::json("model") ||
+      description_.is_outside_model)
     return {};
   std::size_t predicted = 0;
   std::size_t far = 0;
   double worst = 0;
   std::size_t row = 0;
   for (const std::size_t p : places_) {
-    const double said = rows_.number(p, "throughput_predicted");
-    if (!(said > 0)) continue;
+    const double prediction = rows_.number(p, "throughput_predicted");
+    if (!(prediction > 0)) continue;
     ++predicted;
-    const double error = said / rows_.number(p, "throughput") - 1;
+    const double error = prediction / rows_.number(p, "throughput") - 1;
     if (std::abs(error) <= far_off) continue;
     ++far;
     if (std::abs(error) > std::abs(worst)) {

@@ -32,27 +32,27 @@ ExperimentFindings findings_of_experiment(const Rows& rows, const std::string& e
                                           const nlohmann::json& environment) {
   const Places places = rows.of_experiment(experiment);
   if (places.empty()) return {.experiment = experiment};
-  const Description it = described(environment, experiment);
-  const Analyst analyst(rows, places, it, environment);
-  if (!it.compares_kernels && analyst.longest() < least_points) {
-    ExperimentFindings said{
+  const Description description = description_of(environment, experiment);
+  const Analyst analyst(rows, places, description, environment);
+  if (!description.compares_kernels && analyst.longest() < least_points) {
+    ExperimentFindings result{
         .experiment = experiment,
         .findings = {
-            {.kind = Kind::note, .words = "not enough points for a finding" + what_has_more(environment)}}};
-    for (Finding& finding : analyst.without_curves()) said.findings.push_back(std::move(finding));
-    return said;
+            {.kind = Kind::note, .words = "not enough points for a finding" + preset_hint(environment)}}};
+    for (Finding& finding : analyst.without_curves()) result.findings.push_back(std::move(finding));
+    return result;
   }
-  ExperimentFindings said = analyst.findings();
+  ExperimentFindings result = analyst.findings();
   Clauses own;
   const auto version = environment.value("schema_version", nlohmann::json());
-  if (version.is_number() && version.get<double>() >= 5)  // from which on rows say what each experiment asked
+  if (version.is_number() && version.get<double>() >= 5)  // older rows lack the columns asked_*
     for (OwnClause& clause : own_clauses(rows, places, experiment, environment)) {
       own.push_back({.kind = Kind::own, .words = std::move(clause.words)});
       for (const std::size_t row : clause.rows) own.back().cases.push_back(rows.text(row, "case_id"));
     }
-  said.findings.insert(said.findings.begin(), own.begin(), own.end());
-  if (said.findings.empty()) said.findings.push_back({.kind = Kind::note, .words = "not in this run"});
-  return said;
+  result.findings.insert(result.findings.begin(), own.begin(), own.end());
+  if (result.findings.empty()) result.findings.push_back({.kind = Kind::note, .words = "not in this run"});
+  return result;
 }
 
 std::vector<ExperimentFindings> findings_of_run(const Rows& rows, const nlohmann::json& environment) {
@@ -65,38 +65,38 @@ std::vector<ExperimentFindings> findings_of_run(const Rows& rows, const nlohmann
 }
 
 std::vector<Highlight> most_telling(const std::vector<ExperimentFindings>& all, std::size_t most) {
-  std::vector<Highlight> left;
+  std::vector<Highlight> remaining;
   std::size_t experiments = 0;
-  for (const ExperimentFindings& said : all) {
+  for (const ExperimentFindings& found : all) {
     ++experiments;
-    for (const Finding& finding : said.findings)
-      if (finding.score > 0) left.push_back({said.experiment, finding});
+    for (const Finding& finding : found.findings)
+      if (finding.score > 0) remaining.push_back({found.experiment, finding});
   }
   const std::size_t of_one = experiments == 0 ? 0 : (most + experiments - 1) / experiments;
   std::map<std::string, std::size_t> of_experiment;
   std::map<Kind, std::size_t> of_kind;
-  std::vector<Highlight> told;
-  while (told.size() < most) {
-    // A second of a kind says less than a first of another.
+  std::vector<Highlight> highlights;
+  while (highlights.size() < most) {
+    // The second of a kind counts half.
     const auto worth = [&](const Highlight& each) {
       if (of_kind[each.finding.kind] == 2 || of_experiment[each.experiment] >= of_one) return 0.0;
       return of_kind[each.finding.kind] == 1 ? each.finding.score / 2 : each.finding.score;
     };
-    const auto best = std::ranges::max_element(left, {}, worth);
-    if (best == left.end() || worth(*best) <= 0) break;
+    const auto best = std::ranges::max_element(remaining, {}, worth);
+    if (best == remaining.end() || worth(*best) <= 0) break;
     ++of_kind[best->finding.kind];
     ++of_experiment[best->experiment];
-    told.push_back(std::move(*best));
-    left.erase(best);
+    highlights.push_back(std::move(*best));
+    remaining.erase(best);
   }
-  return told;
+  return highlights;
 }
 
-std::string sentence(const Finding& finding) { return capitalized(finding.words) + "."; }
+std::string sentence(const Finding& finding) { return capitalize(finding.words) + "."; }
 
-std::vector<std::string> sentences(const ExperimentFindings& said) {
+std::vector<std::string> sentences(const ExperimentFindings& found) {
   std::vector<std::string> all;
-  for (const Finding& finding : said.findings) all.push_back(sentence(finding));
+  for (const Finding& finding : found.findings) all.push_back(sentence(finding));
   return all;
 }
 

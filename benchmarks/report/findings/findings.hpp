@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run found, a sentence each: decided and worded here alone, for terminal, pages and tools.
+// Findings of a run, a sentence each; terminal, pages and tools use these words.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -19,14 +19,14 @@ enum class Kind {
   cliff,             ///< a step of the dial takes residency and throughput
   step,              ///< throughput falls where residency does not
   costs_more_warps,  ///< more warps lose throughput
-  other_dial,        ///< what another dial is worth
+  other_dial,        ///< the effect of another dial
   register_cap,      ///< a cap on registers gains, or costs
-  baseline,          ///< time beside the same work without what the kernel is about
-  own,               ///< what only this experiment has to say
+  baseline,          ///< time against that of the baseline
+  own,               ///< specific to one experiment
   api_pick,          ///< another block size beats the occupancy API's
   textbook,          ///< plain division says another occupancy than the SM has
   model_miss,        ///< predictions far from the measurement
-  note,              ///< what is to be known of all of it: a clock that moved
+  note,              ///< concerns all rows: a clock that moved
 };
 
 struct Finding {
@@ -37,7 +37,7 @@ struct Finding {
   std::vector<std::string> cases = {};  ///< case_id of a row of each line that the words name
 };
 
-/// What is said of one experiment, most worth reading first.
+/// The findings of one experiment, the most important first.
 struct ExperimentFindings {
   std::string experiment = {};
   std::vector<Finding> findings = {};
@@ -58,12 +58,12 @@ struct Highlight {
   Finding finding = {};
 };
 
-/// The most telling of a run, at most `most`, by score. No more than two are of one kind, and of one
-/// experiment one, or its share where fewer than `most` have something to say.
+/// The most telling of a run, at most `most`, by score. At most two are of one kind; each experiment has one,
+/// or an equal share where there are fewer than `most`.
 std::vector<Highlight> most_telling(const std::vector<ExperimentFindings>& all, std::size_t most);
 
 /// The sentence: the clause with a capital and its full stop.
 std::string sentence(const Finding& finding);
-std::vector<std::string> sentences(const ExperimentFindings& said);
+std::vector<std::string> sentences(const ExperimentFindings& found);
 
 }  // namespace occbench::findings

@@ -43,16 +43,16 @@ nlohmann::json environment_of(const std::filesystem::path& folder) {
 
 nlohmann::json as_json(const std::vector<ExperimentFindings>& all) {
   nlohmann::json experiments = nlohmann::json::object();
-  for (const ExperimentFindings& said : all) {
+  for (const ExperimentFindings& each : all) {
     nlohmann::json sentences = nlohmann::json::array();
-    for (const Finding& finding : said.findings)
+    for (const Finding& finding : each.findings)
       sentences.push_back({{"kind", name_of(finding.kind)},
                            {"sentence", sentence(finding)},
                            {"effect", finding.effect},
                            {"score", finding.score},
                            {"cases", finding.cases}});
-    experiments[said.experiment] = {
-        {"effect", said.effect}, {"words", said.words}, {"findings", std::move(sentences)}};
+    experiments[each.experiment] = {
+        {"effect", each.effect}, {"words", each.words}, {"findings", std::move(sentences)}};
   }
   return experiments;
 }
@@ -88,7 +88,7 @@ nlohmann::json as_json(const std::vector<Cliff>& all) {
   return cliffs;
 }
 
-/// The launches that count, of rows that are as the schema says.
+/// Reads the launches that count from rows that match the schema.
 class Launches {
  public:
   Launches(const csv::Row& header, const fs::path& path) : check_(path, "samples.csv", header) {

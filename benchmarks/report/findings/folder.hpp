@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's folder and what it says: findings.json beside cases.csv, for all that show it to people.
+// The findings of a run's folder: findings.json beside cases.csv, for terminal, pages and tools.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace occbench::findings {
 
-/// What a folder's cases.csv and env.json say, worked out anew.
+/// The findings of a folder's cases.csv and env.json, computed anew.
 struct FolderFindings {
   std::vector<ExperimentFindings> all = {};
   nlohmann::json file = {};  ///< as findings.json has it (results/schema.json, `findings.json`)

@@ -18,7 +18,7 @@ struct Own {
   std::string_view experiment;
   Sentences (*clauses)(const View&);
 };
-constexpr std::array<Own, 13> experiments_of_their_own{{
+constexpr std::array<Own, 13> own_experiments{{
     {"barriers", barriers},                // what meetings cost uneven work; a barrier id known at run time
     {"block_size_pick", block_size_pick},  // how near the occupancy API's block size comes to the best
     {"clusters", clusters},                // a neighbour's shared memory beside a block's own; idle SMs
@@ -38,32 +38,32 @@ constexpr std::array<Own, 13> experiments_of_their_own{{
 
 std::vector<OwnClause> own_clauses(const Rows& rows, const Places& places, const std::string& experiment,
                                    const nlohmann::json& environment) {
-  const auto* const own = std::ranges::find(experiments_of_their_own, experiment, &Own::experiment);
-  if (own == experiments_of_their_own.end()) return {};
+  const auto* const own = std::ranges::find(own_experiments, experiment, &Own::experiment);
+  if (own == own_experiments.end()) return {};
   return own->clauses({rows, places, environment});
 }
 
-std::vector<double> of_baseline(const Rows& rows, const Places& places,
-                                const std::function<double(std::size_t)>& value) {
+std::vector<double> baseline_values(const Rows& rows, const Places& places,
+                                    const std::function<double(std::size_t)>& value) {
   using Key = std::tuple<std::string, std::string, double>;
   std::map<Key, double> least;
   for (const std::size_t p : places) {
-    const double it = value(p);
-    if (std::isnan(it)) continue;
+    const double number = value(p);
+    if (std::isnan(number)) continue;
     const auto [at, is_new] = least.emplace(
-        Key{rows.text(p, "family"), rows.text(p, "variant"), rows.number(p, "warps_per_sm")}, it);
-    if (!is_new) at->second = std::min(at->second, it);
+        Key{rows.text(p, "family"), rows.text(p, "variant"), rows.number(p, "warps_per_sm")}, number);
+    if (!is_new) at->second = std::min(at->second, number);
   }
   std::vector<double> found;
   for (const std::size_t p : places) {
     const auto at =
         least.find({rows.text(p, "family"), rows.text(p, "baseline"), rows.number(p, "warps_per_sm")});
-    found.push_back(at == least.end() || rows.text(p, "baseline").empty() ? nothing : at->second);
+    found.push_back(at == least.end() || rows.text(p, "baseline").empty() ? no_value : at->second);
   }
   return found;
 }
 
-std::string what_has_more(const nlohmann::json& environment) {
+std::string preset_hint(const nlohmann::json& environment) {
   return environment.value("preset", nlohmann::json()) == nlohmann::json("quick")
              ? " (preset standard has them)"
              : "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What single experiments have to say beside what is said of any.
+// Findings that are specific to single experiments.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -24,10 +24,10 @@ std::vector<OwnClause> own_clauses(const Rows& rows, const Places& places, const
 
 /// For each of `places` the least of `value` among its baseline's rows at as many warps; NaN where there is
 /// none.
-std::vector<double> of_baseline(const Rows& rows, const Places& places,
-                                const std::function<double(std::size_t)>& value);
+std::vector<double> baseline_values(const Rows& rows, const Places& places,
+                                    const std::function<double(std::size_t)>& value);
 
 /// " (preset standard has them)", of a run that was quick.
-std::string what_has_more(const nlohmann::json& environment);
+std::string preset_hint(const nlohmann::json& environment);
 
 }  // namespace occbench::findings

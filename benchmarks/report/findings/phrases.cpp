@@ -21,7 +21,7 @@ struct Phrase {
   std::string_view words;
 };
 
-/// Forms that several experiments share, as plurals; an experiment says its own.
+/// Forms that several experiments share, as plurals; an experiment's own words come first.
 constexpr std::array<Phrase, 9> forms{{
     {"read", "reads"},
     {"copy", "copies"},
@@ -37,7 +37,7 @@ constexpr std::array<Phrase, 9> forms{{
 constexpr std::string_view in_flight = "in_flight";  // not a column: ilp times bytes_per_access
 constexpr std::string_view words_for_in_flight = "{} in flight per thread";
 
-/// What the experiment itself says; nullptr where it says nothing.
+/// The experiment's own words; nullptr without any.
 const std::string* own_words(std::string_view experiment, std::string_view key) {
   for (const Experiment& e : experiments())
     if (e.name == experiment)
@@ -80,7 +80,7 @@ std::string singular(std::string words) {
   return words;
 }
 
-std::string filled(const std::string& phrase, const std::string& number) {
+std::string fill(const std::string& phrase, const std::string& number) {
   std::string words = phrase;
   replace_first(words, "{}", number);
   return phrase.starts_with("{} ") && number == "1" ? singular(words) : words;
@@ -88,7 +88,7 @@ std::string filled(const std::string& phrase, const std::string& number) {
 
 }  // namespace
 
-std::string grouped_number(double value) {
+std::string format_number(double value) {
   std::string digits = std::abs(value) < 10000 ? text("%.4g", value) : text("%.0f", value);
   const auto first = digits.find_first_of("0123456789");
   auto end = digits.find_first_not_of("0123456789", first);
@@ -101,7 +101,7 @@ std::string amount(std::string_view column, double value) {
   if (column == "occupancy_theoretical" || column == "divergent_warps") return text("%.3g %%", 100 * value);
   if (column == in_flight || column.ends_with("_bytes") || column.starts_with("bytes_"))
     return in_bytes(value);
-  return grouped_number(value);
+  return format_number(value);
 }
 
 std::string amount(std::string_view column, const Cell& value) {
@@ -113,11 +113,11 @@ std::string value_of(std::string_view experiment, std::string_view column, const
   if (const std::string* none = own_words(experiment, std::string(column) + " 0");
       none != nullptr && value.text.empty() && value.number == 0)
     return *none;
-  return filled(words_of(experiment, column), amount(column, value));
+  return fill(words_of(experiment, column), amount(column, value));
 }
 
 std::string value_of(std::string_view experiment, std::string_view column, double value) {
-  return filled(words_of(experiment, column), amount(column, value));
+  return fill(words_of(experiment, column), amount(column, value));
 }
 
 std::string span_of(std::string_view experiment, std::string_view column, double low, double high) {
@@ -132,8 +132,8 @@ std::string span_of(std::string_view experiment, std::string_view column, double
 }
 
 std::string span(double low, double high) {
-  const std::string a = commands::grouped(std::llround(low));
-  const std::string b = commands::grouped(std::llround(high));
+  const std::string a = commands::with_thousands(std::llround(low));
+  const std::string b = commands::with_thousands(std::llround(high));
   return a == b ? a : a + " to " + b;
 }
 
@@ -157,18 +157,18 @@ std::string loss_or_gain(double after, double before, bool is_plural) {
   return lost > 0 ? "lose" + s + text(" %.1f %%", 100 * lost) : "gain" + s + text(" %.1f %%", -100 * lost);
 }
 
-std::string listed(const std::vector<std::string>& words) {
+std::string join_with_and(const std::vector<std::string>& words) {
   std::string all;
   for (std::size_t i = 0; i < words.size(); ++i)
     all += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
   return all;
 }
 
-std::string many(double count, const std::string& noun) {
-  return grouped_number(count) + " " + noun + (count == 1 ? "" : "s");
+std::string count_with_noun(double count, const std::string& noun) {
+  return format_number(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-std::string within(const std::vector<std::string>& parts) {
+std::string fit_sentence(const std::vector<std::string>& parts) {
   const auto words_in = [](const std::string& line) {
     std::size_t words = 0;
     for (std::size_t i = 0; i < line.size(); ++i)
@@ -181,7 +181,7 @@ std::string within(const std::vector<std::string>& parts) {
   return words;
 }
 
-std::string capitalized(std::string words) {
+std::string capitalize(std::string words) {
   if (!words.empty()) words[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(words[0])));
   return words;
 }
@@ -224,7 +224,7 @@ std::vector<std::string> Names::differing_words(std::size_t row, std::optional<s
   std::vector<std::size_t> others;
   if (other) {
     others.push_back(*other);
-  } else {  // those of its own family and form
+  } else {  // lines of its own family and form
     for (const std::size_t first : firsts_)
       if (rows_.text(first, "family") == rows_.text(row, "family") &&
           rows_.text(first, "form") == rows_.text(row, "form"))
@@ -242,7 +242,7 @@ std::vector<std::string> Names::differing_words(std::size_t row, std::optional<s
     for (const auto& [column, cell] : line->parts)
       if (varies(column)) columns.insert(column);
   std::vector<std::string> words;
-  // A curve that no dial of the kernel tells apart is known by its name alone.
+  // A curve with the same dials as another needs its name.
   const std::string& curve = rows_.text(row, "curve");
   const auto needs_its_name = [&](std::size_t o) {
     return rows_.text(o, "curve") != curve && subject(rows_, row) != "`" + curve + "`" &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a finding says a number, a value of a dial and a curve: by what differs, in its reader's words.
+// The words of a finding: numbers, values of a dial, and curves by what tells them apart.
 #pragma once
 
 #include <map>
@@ -12,15 +12,15 @@
 
 namespace occbench::findings {
 
-constexpr double near_best = 0.9;             // of the best: what is enough
-constexpr double case_precision = 0.005;      // a change below the precision of a case is none
+constexpr double near_best = 0.9;             // share of the best that is enough
+constexpr double case_precision = 0.005;      // smaller changes count as none
 constexpr std::size_t longest_sentence = 30;  // words
 
 /// The number alone: "24", "75 KiB", "12.5 %", "maxnreg".
 std::string amount(std::string_view column, const Cell& value);
 std::string amount(std::string_view column, double value);
 /// Four significant digits, thousands apart: "1.008", "4,096".
-std::string grouped_number(double value);
+std::string format_number(double value);
 /// A value of a dial: "24 warps per SM", "blocks of 128", "4 points per thread" by the words of `experiment`.
 std::string value_of(std::string_view experiment, std::string_view column, const Cell& value);
 std::string value_of(std::string_view experiment, std::string_view column, double value);
@@ -32,24 +32,24 @@ std::string span(double low, double high);
 std::string speed(double rate, const std::string& unit);
 /// "-68.1 %", "+2.8 %" or "no change"
 std::string change(double after, double before);
-/// "lose 21.0 %", "gain 3.1 %" or "lose nothing", of what `verb` is one or many
+/// "lose 21.0 %", "gain 3.1 %" or "lose nothing"; "loses" unless is_plural
 std::string loss_or_gain(double after, double before, bool is_plural);
 /// "a", "a and b", "a, b and c"
-std::string listed(const std::vector<std::string>& words);
+std::string join_with_and(const std::vector<std::string>& words);
 /// "1 case", "12 cases"; a figure that is no whole number has its digits.
-std::string many(double count, const std::string& noun);
-/// The parts in a row, as many as make a sentence of at most longest_sentence words; the first in any case.
-std::string within(const std::vector<std::string>& parts);
-std::string capitalized(std::string words);
+std::string count_with_noun(double count, const std::string& noun);
+/// The first part, and each further one with which the sentence has at most longest_sentence words.
+std::string fit_sentence(const std::vector<std::string>& parts);
+std::string capitalize(std::string words);
 
 /// How an experiment's sentences name curves, forms and families ("read": "reads") and a column's values
-/// ("ilp": "{} points per thread"; empty: it goes without saying): for legends.
+/// ("ilp": "{} points per thread"; empty: not mentioned): for legends.
 using Words = std::map<std::string, std::string>;
 Words words_for(const Rows& rows, const Places& places, const std::string& experiment);
 
-/// What a curve, a form or a family does, as a plural: "reads", "FMA chains"; "`NAME`" where nobody said.
+/// What a curve, a form or a family does, as a plural: "reads", "FMA chains"; "`NAME`" where it has no words.
 std::string subject(const Rows& rows, std::size_t row);
-/// How lines are told apart beside the subject: by the columns in which they differ.
+/// Names lines by their subject and the columns in which they differ.
 class Names {
  public:
   /// `among`: the lines that a sentence may name.
@@ -70,7 +70,7 @@ class Names {
   std::string dial_;
 };
 
-/// What one thread keeps in flight, bytes; NaN where no dial says.
+/// Bytes that one thread keeps in flight; NaN where no dial has them.
 double bytes_in_flight(const Rows& rows, std::size_t row);
 
 }  // namespace occbench::findings

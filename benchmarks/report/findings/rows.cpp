@@ -20,14 +20,14 @@ namespace occbench::findings {
 namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-constexpr double least_throughput = 1e-200;  // below it a rate is 0 in larger units, and divides not_a_number
+constexpr double least_throughput = 1e-200;  // a lower rate is 0 in larger units, and no divisor
 
 /// Columns, and what they were called until schema 6.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> renamed{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> old_names{
     {{"cycles_per_iteration", "cycles_per_pass"},            // retired
      {"own_cycles_per_iteration", "own_cycles_per_pass"}}};  // retired
 
-double parsed(const std::string& cell) {
+double parse(const std::string& cell) {
   double value = not_a_number;
   std::from_chars(cell.data(), cell.data() + cell.size(), value);
   return value;
@@ -46,7 +46,7 @@ const Scale* scale_of(std::string_view unit) {
   return found == scales.end() ? nullptr : found;
 }
 
-/// Rows that differ in the dial alone but for what not_a_number tells apart: there the fastest counts.
+/// Of rows that have the same value of the dial and that no column tells apart, the fastest.
 Places fastest_of_each(const Rows& rows, const Places& places, std::string_view dial) {
   std::map<double, std::size_t> positions;  // in `fastest`, by value
   Places fastest;
@@ -69,9 +69,9 @@ void cut(const Rows& rows, const Places& places, std::string_view dial, std::spa
     return;
   }
   for (std::size_t position = 0; position < names.size(); ++position) {
-    const auto by = grouped(rows, {names[position]}, places);
+    const auto by = group_by(rows, {names[position]}, places);
     if (by.size() < 2) continue;
-    // What leaves no curve of one follows the dial, as a cap on registers does their number.
+    // A column that leaves no curve follows the dial, as a register cap does.
     const bool leaves_a_curve = std::ranges::any_of(
         by, [&](const auto& part) { return values_of(rows, part.second, dial) >= least_points; });
     if (count >= least_points && !leaves_a_curve) continue;
@@ -110,14 +110,14 @@ Rows::Rows(std::vector<std::string> header, std::vector<std::vector<std::string>
   const std::vector<std::string> known = case_columns();
   for (const auto& [column, at] : columns_) {
     const bool is_old =
-        std::ranges::find(renamed, column, [](const auto& r) { return r.second; }) != renamed.end();
+        std::ranges::find(old_names, column, [](const auto& r) { return r.second; }) != old_names.end();
     const bool is_new =
-        std::ranges::find(renamed, column, [](const auto& r) { return r.first; }) != renamed.end();
+        std::ranges::find(old_names, column, [](const auto& r) { return r.first; }) != old_names.end();
     if (holds_words(column) || (!is_old && !is_new && std::ranges::find(known, column) == known.end()))
       continue;
     std::vector<double>& numbers = numbers_[at];
     numbers.reserve(cells_.size());
-    for (const auto& row : cells_) numbers.push_back(parsed(row[at]));
+    for (const auto& row : cells_) numbers.push_back(parse(row[at]));
   }
 }
 
@@ -142,8 +142,8 @@ Rows Rows::of(const std::vector<CaseResult>& results) {
 
 std::size_t Rows::place_of(std::string_view column) const {
   if (const auto found = columns_.find(column); found != columns_.end()) return found->second;
-  const auto* const old = std::ranges::find(renamed, column, [](const auto& r) { return r.first; });
-  if (old == renamed.end()) return absent;
+  const auto* const old = std::ranges::find(old_names, column, [](const auto& r) { return r.first; });
+  if (old == old_names.end()) return absent;
   const auto found = columns_.find(old->second);
   return found == columns_.end() ? absent : found->second;
 }
@@ -198,35 +198,35 @@ double Rows::cycles(std::size_t row) const {
   return own > 0 ? own : number(row, "cycles_per_iteration");
 }
 
-Description described(const nlohmann::json& environment, const std::string& experiment) {
-  Description it{.name = experiment};
+Description description_of(const nlohmann::json& environment, const std::string& experiment) {
+  Description description{.name = experiment};
   const auto all = environment.find("experiments");
-  if (all == environment.end() || !all->is_object()) return it;
+  if (all == environment.end() || !all->is_object()) return description;
   const auto found = all->find(experiment);
-  if (found == all->end() || !found->is_object()) return it;
+  if (found == all->end() || !found->is_object()) return description;
   const std::vector<std::string> known = case_columns();
   const auto is_column = [&](const nlohmann::json& name) {
     return name.is_string() && std::ranges::find(known, name.get<std::string>()) != known.end();
   };
   const auto entry = [&](const char* name) { return found->value(name, nlohmann::json()); };
   if (const auto dial = entry("dial"); is_column(dial) && !holds_words(dial.get<std::string>()))
-    it.dial = dial.get<std::string>();
+    description.dial = dial.get<std::string>();
   const auto& asked = asked_columns();
   for (const char* name : {"split_by", "parted_by"})  // the second is retired: until schema 6
     if (const auto columns = entry(name); columns.is_array())
       for (const auto& column : columns)
         if (is_column(column) && (!holds_words(column.get<std::string>()) ||
                                   std::ranges::find(asked, column.get<std::string>()) != asked.end()))
-          it.split_by.push_back(column.get<std::string>());
-  if (const auto scale = entry("scale"); scale.is_string()) it.scale = scale.get<std::string>();
-  it.compares_kernels = entry("compares_kernels") == nlohmann::json(true);
+          description.split_by.push_back(column.get<std::string>());
+  if (const auto scale = entry("scale"); scale.is_string()) description.scale = scale.get<std::string>();
+  description.compares_kernels = entry("compares_kernels") == nlohmann::json(true);
   const auto outside = entry("outside_model");
-  it.is_outside_model = outside.is_string() && !outside.get<std::string>().empty();
-  return it;
+  description.is_outside_model = outside.is_string() && !outside.get<std::string>().empty();
+  return description;
 }
 
-std::map<std::vector<Cell>, Places> grouped(const Rows& rows, const std::vector<std::string>& columns,
-                                            const Places& places) {
+std::map<std::vector<Cell>, Places> group_by(const Rows& rows, const std::vector<std::string>& columns,
+                                             const Places& places) {
   std::map<std::vector<Cell>, Places> by;
   for (const std::size_t place : places) {
     std::vector<Cell> key;
@@ -249,7 +249,7 @@ std::vector<Line> lines_of(const Rows& rows, const Places& places, const Descrip
   for (const std::string& name : asked_columns())
     if (name != dial && std::ranges::find(keys, name) == keys.end() && rows.has(name)) more.push_back(name);
   std::vector<Line> lines;
-  for (const auto& [cells, part] : grouped(rows, keys, on_dial)) {
+  for (const auto& [cells, part] : group_by(rows, keys, on_dial)) {
     std::vector<std::pair<std::string, Cell>> fixed;
     for (std::size_t i = 2; i < keys.size(); ++i)
       if (!cells[i].is_empty) fixed.emplace_back(keys[i], cells[i]);

@@ -32,7 +32,7 @@ struct Cell {
 
 class Rows {
  public:
-  /// The rows of cases.csv whose status is valid. `name` is that file's, for complaints. Throws
+  /// The rows of cases.csv whose status is valid. `name` is that file's, for error messages. Throws
   /// UserError(Exit::file) where text is no CSV of a schema that is read, or a cell is not as
   /// results/schema.json says. A last row without its line feed is left out.
   static Rows of_csv(const std::string& text, const std::string& name);
@@ -67,7 +67,7 @@ class Rows {
   std::vector<std::vector<double>> numbers_;  ///< by column, then row; empty where the column holds words
 };
 
-/// What env.json says of an experiment, as far as it is to be believed.
+/// An experiment in env.json; invalid entries keep their defaults.
 struct Description {
   std::string name = {};
   std::string dial = "warps_per_sm";
@@ -79,7 +79,7 @@ struct Description {
     return dial == "warps_per_sm" || dial == "occupancy_theoretical";
   }
 };
-Description described(const nlohmann::json& environment, const std::string& experiment);
+Description description_of(const nlohmann::json& environment, const std::string& experiment);
 
 /// Rows of one curve in the order of the dial, each value once; `parts`: what else is fixed in it.
 struct Line {
@@ -88,8 +88,8 @@ struct Line {
 };
 
 /// Rows grouped by their cells in `columns`, in the order of the cells.
-std::map<std::vector<Cell>, Places> grouped(const Rows& rows, const std::vector<std::string>& columns,
-                                            const Places& places);
+std::map<std::vector<Cell>, Places> group_by(const Rows& rows, const std::vector<std::string>& columns,
+                                             const Places& places);
 
 /// The lines that these rows of one experiment make over its dial.
 std::vector<Line> lines_of(const Rows& rows, const Places& places, const Description& description);

@@ -21,7 +21,7 @@ using Values = std::vector<double>;
 
 constexpr std::size_t window = 8;              // most points of a side that count
 constexpr double certain = 0.05;               // p-value of the curve's strongest gap under noise alone
-constexpr double freedom = 8;                  // of the noise's t distribution: far points are common
+constexpr double freedom = 8;                  // of the noise's t distribution: outliers are common
 constexpr double half_95 = 2.306004135204166;  // of its 95 % interval, in standard errors
 static_assert(statistics::confidence == 0.95);
 
@@ -45,8 +45,8 @@ double squares(std::span<const double> values) {
   return sum;
 }
 
-/// x or its logarithm, on which its points lie more evenly.
-Values evened(const Values& x) {
+/// x or its logarithm, whichever is spaced more evenly.
+Values choose_scale(const Values& x) {
   if (x.size() < 3 || *std::ranges::min_element(x) <= 0) return x;
   Values logs;
   for (const double value : x) logs.push_back(std::log(value));
@@ -91,7 +91,7 @@ struct StraightLine {
   double level = 0;  ///< at x = 0
 };
 
-/// The line that single points do not move (Theil 1950, Sen 1968).
+/// A line that resists outliers (Theil 1950, Sen 1968).
 StraightLine line_of(std::span<const double> x, std::span<const double> y) {
   Values slopes;
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -136,7 +136,7 @@ Side side_of(const Values& x, const Values& y, std::pair<std::size_t, std::size_
 }
 
 /// How strong the step at a place is, in standard errors, and the step where it is certain.
-struct Weighed {
+struct Candidate {
   double strength = 0;
   std::optional<Step> step = {};
 };
@@ -144,7 +144,7 @@ struct Weighed {
 class StepSearch {
  public:
   StepSearch(const Values& x, Values y, double smallest, double noise, const std::set<std::size_t>& known)
-      : x_(evened(x)), y_(std::move(y)), smallest_(smallest), bounds_(known) {
+      : x_(choose_scale(x)), y_(std::move(y)), smallest_(smallest), bounds_(known) {
     noise_ = std::max(noise, noise_of(x_, y_));
     const Values gaps = differences(x_);
     const Values rises = differences(y_);
@@ -154,20 +154,20 @@ class StepSearch {
     for (std::size_t i = 0; i < gaps.size(); ++i) beyond_.push_back(std::abs(rises[i] - trend[i] * gaps[i]));
   }
 
-  /// Every gap that might hold a step bounds the pieces first, or one step would spoil another's window. Then
-  /// the weakest falls, again and again, until all that are left are certain.
+  /// First every gap that might hold a step bounds the pieces, or one step would distort another's window.
+  /// Then the weakest is dropped until all that are left are certain.
   std::vector<Step> run() {
     for (std::size_t i = 0; i < beyond_.size(); ++i)
       if (beyond_[i] > 1.5 * noise_ && !bounds_.contains(i)) all_[i] = {};
     for (const auto& [place, _] : all_) bounds_.insert(place);
-    for (auto& [place, _] : all_) weigh_again(place);
+    for (auto& [place, _] : all_) reweigh(place);
     while (!order_.empty() && !all_.at(order_.begin()->second).step) {
       const std::size_t weakest = order_.begin()->second;
       order_.erase(order_.begin());
       all_.erase(weakest);
       const auto next = bounds_.erase(bounds_.find(weakest));
-      if (next != bounds_.end()) weigh_again(*next);
-      if (next != bounds_.begin()) weigh_again(*std::prev(next));
+      if (next != bounds_.end()) reweigh(*next);
+      if (next != bounds_.begin()) reweigh(*std::prev(next));
     }
     std::vector<Step> found;
     for (const auto& [_, one] : all_)
@@ -176,8 +176,8 @@ class StepSearch {
   }
 
  private:
-  /// Between its neighbours of now. A place that was known before has no strength.
-  void weigh_again(std::size_t place) {
+  /// Between its current neighbours. A known place has no strength.
+  void reweigh(std::size_t place) {
     const auto found = all_.find(place);
     if (found == all_.end()) return;
     order_.erase({found->second.strength, place});
@@ -189,8 +189,8 @@ class StepSearch {
   }
 
   /// The points from start up to end hold no other step than the one behind `place`.
-  [[nodiscard]] Weighed weigh(std::size_t start, std::size_t place, std::size_t end) const {
-    // Too short a piece to be one: it loses the smaller of its ends, before all that can be weighed.
+  [[nodiscard]] Candidate weigh(std::size_t start, std::size_t place, std::size_t end) const {
+    // Too few points to weigh: dropped before all others, the smallest rise first.
     if (std::min(place + 1 - start, end - 1 - place) < least_side) return {.strength = beyond_[place] - 1e6};
     const double gap = x_[place + 1] - x_[place];
     const std::size_t from = place + 1 >= start + window ? place + 1 - window : start;
@@ -207,7 +207,7 @@ class StepSearch {
     const double error = noise_ * std::sqrt(before.variance + after.variance);
     const double tail = statistics::student_tail(std::abs(height) / error, freedom);
     const double p_value = std::min(1.0, 2 * tail * static_cast<double>(x_.size()));
-    Weighed found{.strength = std::abs(height) / error};
+    Candidate found{.strength = std::abs(height) / error};
     if (p_value < certain)
       found.step = {.place = place, .height = height, .half_width = half_95 * error, .p_value = p_value};
     return found;
@@ -219,7 +219,7 @@ class StepSearch {
   double noise_ = 0;
   Values beyond_;                                   ///< how far each rise lies beside the trend around it
   std::set<std::size_t> bounds_;                    ///< places of steps, known ones and those that might be
-  std::map<std::size_t, Weighed> all_;              ///< by place, those that might be
+  std::map<std::size_t, Candidate> all_;            ///< by place, those that might be
   std::set<std::pair<double, std::size_t>> order_;  ///< the weakest first
 };
 

@@ -3,7 +3,7 @@
 //
 // A step is a difference between neighbours that the curve's slopes on both sides do not explain.
 // Saturation, a knee and a straight line have none: there each difference lies between those before and
-// behind it. Noise with single points far out has none either: a step stays.
+// behind it. Single outliers are no steps either: a step stays.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace occbench::findings {
 
-/// Fewest points on either side of a step, as two cannot outvote one that is far out, and of a curve.
+/// Fewest points on either side of a step, as two cannot outvote an outlier, and of a curve.
 constexpr std::size_t least_side = 3;
 constexpr std::size_t least_points_for_steps = 2 * least_side + 2;
 
@@ -24,9 +24,9 @@ struct Step {
   double p_value = 0;     ///< of such a step anywhere in the curve by noise alone
 };
 
-/// Steps of at least `smallest` (fraction) in y > 0 over rising x, in their order. `noise`: the least
-/// standard deviation of y that is believed (fraction). `known`: places of steps that are not looked for,
-/// and that bound the pieces in which the others are.
+/// Steps of at least `smallest` (fraction) in y > 0 over rising x, in their order. `noise`: a lower bound on
+/// the standard deviation of y (fraction). `known`: places of known steps: not returned, they bound the
+/// pieces that are searched.
 std::vector<Step> find_steps(std::vector<double> x, std::vector<double> y, double smallest, double noise,
                              const std::set<std::size_t>& known = {});
 

@@ -31,9 +31,9 @@ bool is_compiled(const std::string& dial) {
 
 /// Grids are sized to the blocks that an SM holds, iterations to the time that a launch takes: both follow
 /// from any other dial, and make a sweep of the grid only where the iterations stay.
-const std::vector<std::string> of_grids{"iterations", "blocks_per_sm"};
+const std::vector<std::string> grid_columns{"iterations", "blocks_per_sm"};
 
-/// What may go along with a dial, where nothing makes a sweep without it.
+/// Columns that may change with a dial, for rows that have no sweep otherwise.
 const std::map<std::string, std::set<std::string>, std::less<>> followers{
     {"register_cap", {"live_values", "idle_values"}},
     {"live_values", {"idle_values"}},
@@ -68,7 +68,7 @@ Cell cell_of(double value) {
 class SweepSearch {
  public:
   explicit SweepSearch(const Rows& rows) : rows_(rows) {
-    for (const auto* names : {&swept_dials(), &fixed_columns(), &of_grids})
+    for (const auto* names : {&swept_dials(), &fixed_columns(), &grid_columns})
       for (const std::string& name : *names) add(name);
     for (const char* name : {"experiment", "family", "variant", "form"}) add(name);
     std::vector<Cell> whole;
@@ -78,10 +78,10 @@ class SweepSearch {
   }
 
   std::vector<Sweep> run() {
-    Places named;
+    Places rows;
     for (std::size_t row = 0; row < rows_.size(); ++row)
-      if (!rows_.text(row, "experiment").empty() && !rows_.text(row, "family").empty()) named.push_back(row);
-    for (const Places& places : grouped({&codes_.at("experiment"), &codes_.at("family")}, named))
+      if (!rows_.text(row, "experiment").empty() && !rows_.text(row, "family").empty()) rows.push_back(row);
+    for (const Places& places : group_by({&codes_.at("experiment"), &codes_.at("family")}, rows))
       for (const std::string& dial : swept_dials()) {
         Places on_dial;
         for (const std::size_t place : places)
@@ -99,7 +99,7 @@ class SweepSearch {
   }
 
   /// Places that agree in all keys, in the order of these; within a group they keep theirs.
-  static std::vector<Places> grouped(const std::vector<const Codes*>& keys, Places places) {
+  static std::vector<Places> group_by(const std::vector<const Codes*>& keys, Places places) {
     const auto compare = [&](std::size_t a, std::size_t b) {
       for (const Codes* key : keys)
         if ((*key)[a] != (*key)[b]) return (*key)[a] < (*key)[b] ? -1 : 1;
@@ -114,22 +114,22 @@ class SweepSearch {
     return groups;
   }
 
-  /// Of one experiment and family: first without what may follow the dial, then of the other rows with it.
+  /// Of one experiment and family: first with the dial's followers fixed, then of the other rows without.
   void sweep_along(const std::string& dial, Places places) {
-    taken_.clear();
+    swept_.clear();
     std::vector<std::string> keys{is_compiled(dial) ? "form" : "variant"};
     for (const std::string& other : swept_dials())
       if (other != dial && other != "grid_size") keys.push_back(other);
     keys.insert(keys.end(), fixed_columns().begin(), fixed_columns().end());
     if (dial == "grid_size")
-      keys.insert(keys.end(), of_grids.begin(), of_grids.end());
+      keys.insert(keys.end(), grid_columns.begin(), grid_columns.end());
     else
       keys.emplace_back("whole");
     std::ranges::sort(places, {}, [&](std::size_t place) { return rows_.number(place, dial); });
-    take(dial, keys, places, {});
+    add_sweeps(dial, keys, places, {});
     const auto loose = followers.find(dial);
     if (loose == followers.end()) return;
-    std::erase_if(places, [&](std::size_t place) { return taken_.contains(place); });
+    std::erase_if(places, [&](std::size_t place) { return swept_.contains(place); });
     std::erase_if(keys, [&](const std::string& key) { return loose->second.contains(key); });
     Codes bytes_per_thread;
     if (dial == "block_size") {
@@ -138,15 +138,15 @@ class SweepSearch {
         cells[place] = cell_of(rows_.number(place, "dynamic_smem_bytes") / rows_.number(place, dial));
       bytes_per_thread = ranks(cells);
     }
-    take(dial, keys, places, bytes_per_thread);
+    add_sweeps(dial, keys, places, bytes_per_thread);
   }
 
   /// The sweeps of places, in the order of the dial, that agree in all keys, and in `more` unless it is
   /// empty.
-  void take(const std::string& dial, const std::vector<std::string>& keys, const Places& places,
-            const Codes& more) {
+  void add_sweeps(const std::string& dial, const std::vector<std::string>& keys, const Places& places,
+                  const Codes& more) {
     std::vector<const Codes*> split_by;
-    std::vector<std::string> shown;  // of a variant, its name says what is fixed in it
+    std::vector<std::string> shown;  // a variant's name has its fixed columns
     const bool is_form = keys.front() == "form";
     for (const std::string& key : keys) {
       const Codes& codes = codes_.at(key);
@@ -158,15 +158,15 @@ class SweepSearch {
         shown.push_back(key);
     }
     if (!more.empty()) split_by.push_back(&more);
-    for (const Places& part : grouped(split_by, places)) {
+    for (const Places& part : group_by(split_by, places)) {
       if (part.size() < least_values || values_of(rows_, part, dial) < part.size()) continue;
-      taken_.insert(part.begin(), part.end());
-      found_.push_back(named(dial, shown, part));
+      swept_.insert(part.begin(), part.end());
+      found_.push_back(make_sweep(dial, shown, part));
     }
   }
 
-  [[nodiscard]] Sweep named(const std::string& dial, const std::vector<std::string>& shown,
-                            const Places& places) const {
+  [[nodiscard]] Sweep make_sweep(const std::string& dial, const std::vector<std::string>& shown,
+                                 const Places& places) const {
     const std::size_t first = places.front();
     Sweep sweep{.experiment = rows_.text(first, "experiment"),
                 .family = rows_.text(first, "family"),
@@ -190,7 +190,7 @@ class SweepSearch {
 
   const Rows& rows_;
   std::map<std::string, Codes, std::less<>> codes_;  ///< by column
-  std::set<std::size_t> taken_;                      ///< places that a sweep of the dial at hand has
+  std::set<std::size_t> swept_;                      ///< places in a sweep of the current dial
   std::vector<Sweep> found_;
 };
 

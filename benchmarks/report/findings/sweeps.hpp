@@ -23,8 +23,7 @@ struct Sweep {
 /// Every sweep, by experiment, family and dial. Dials that the rows do not have count as empty.
 std::vector<Sweep> find_sweeps(const Rows& rows);
 
-/// What an experiment asks for, in the order in which a dial is looked for: each row is in one sweep of a
-/// dial.
+/// The dials along which sweeps are searched, in this order: each row is in one sweep of a dial.
 const std::vector<std::string>& swept_dials();
 
 }  // namespace occbench::findings

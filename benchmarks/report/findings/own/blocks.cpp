@@ -27,8 +27,8 @@ void add_rounds(const View& v, Sentences& clauses) {
   clauses.push_back(
       text("with %.0f warps per SM a round of `", v.number(high, "warps_per_sm")) + v.text(high, "variant") +
       text("` takes %.0f cycles in blocks of ", cycles_per_round(low)) +
-      grouped_number(v.number(low, "block_size")) + text(", %.0f in blocks of ", cycles_per_round(high)) +
-      grouped_number(v.number(high, "block_size")));
+      format_number(v.number(low, "block_size")) + text(", %.0f in blocks of ", cycles_per_round(high)) +
+      format_number(v.number(high, "block_size")));
 }
 
 /// What the code of a barrier whose id is known only at run time costs where as many blocks are resident.
@@ -52,11 +52,12 @@ void add_equal_residency(const View& v, const Places& fixed, const Places& named
 
 Sentences barriers(const View& v) {
   Sentences clauses;
-  const auto alone = of_baseline(v.rows, v.places, [&](std::size_t p) { return cycles_by_events(v, p); });
+  const auto baseline_cycles =
+      baseline_values(v.rows, v.places, [&](std::size_t p) { return cycles_by_events(v, p); });
   std::optional<std::pair<double, std::size_t>> worst;
   for (std::size_t i = 0; i < v.places.size(); ++i) {
     const std::size_t p = v.places[i];
-    const double ratio = cycles_by_events(v, p) / alone[i];
+    const double ratio = cycles_by_events(v, p) / baseline_cycles[i];
     if (v.text(p, "form") == "exchange-uneven" && !std::isnan(ratio) && (!worst || ratio > worst->first))
       worst = {ratio, p};
   }
@@ -64,7 +65,7 @@ Sentences barriers(const View& v) {
     clauses.emplace_back(
         text("barriers add up to %.0f %% to the time of uneven work (%.0f warps per SM in blocks of ",
              100 * (worst->first - 1), v.number(worst->second, "warps_per_sm")) +
-            grouped_number(v.number(worst->second, "block_size")) + ")",
+            format_number(v.number(worst->second, "block_size")) + ")",
         Places{worst->second});
   const Places fixed = v.of_form("exchange");
   const Places named = v.of_form("named-runtime");
@@ -114,8 +115,8 @@ Sentences block_size_pick(const View& v) {
       largest = loss;
       of_worst = {pick};
       worst = text("it loses most, %.1f %%, in ", 100 * loss) + name.first + " `" + name.second +
-              "`: it picks " + grouped_number(v.number(pick, "block_size")) + " threads where " +
-              grouped_number(v.number(best, "block_size")) + " are best";
+              "`: it picks " + format_number(v.number(pick, "block_size")) + " threads where " +
+              format_number(v.number(best, "block_size")) + " are best";
     }
   }
   if (count == 0) return {};
@@ -154,7 +155,7 @@ Sentences clusters(const View& v) {
     const std::size_t row = v.most(idle, "idle_sms");
     const double size = v.number(row, "cluster_size");
     std::string words =
-        text("clusters of %.0f leave ", size) + many(v.number(row, "idle_sms"), "SM") + " idle";
+        text("clusters of %.0f leave ", size) + count_with_noun(v.number(row, "idle_sms"), "SM") + " idle";
     std::map<double, double> fma;
     for (const std::size_t p : v.places)
       if (v.rows.unit(p) == "TFLOP/s" && !std::isnan(v.number(p, "cluster_size"))) {

@@ -9,16 +9,17 @@ namespace occbench::findings {
 
 Sentences divergence(const View& v) {
   Sentences clauses;
-  const auto alone = of_baseline(v.rows, v.places, [&](std::size_t p) { return cycles_by_events(v, p); });
+  const auto baseline_cycles =
+      baseline_values(v.rows, v.places, [&](std::size_t p) { return cycles_by_events(v, p); });
   std::map<double, double> one;
   std::map<double, double> half;
   for (std::size_t i = 0; i < v.places.size(); ++i) {
     const std::size_t p = v.places[i];
-    const double ratio = cycles_by_events(v, p) / alone[i];
+    const double ratio = cycles_by_events(v, p) / baseline_cycles[i];
     if (v.text(p, "form") != "split-lane" || std::isnan(ratio)) continue;
-    for (auto& [lanes, of] : {std::pair<double, std::map<double, double>&>{1, one}, {16, half}})
+    for (auto& [lanes, by_warps] : {std::pair<double, std::map<double, double>&>{1, one}, {16, half}})
       if (v.number(p, "lanes_apart") == lanes) {
-        double& most = of[v.number(p, "warps_per_sm")];
+        double& most = by_warps[v.number(p, "warps_per_sm")];
         most = std::max(most, ratio);
       }
   }
@@ -42,12 +43,13 @@ Sentences divergence(const View& v) {
                              one[most] > 0.95 * one[few] ? "do not hide it" : "hide part of it", one[few],
                              few, one[most], most));
   }
-  const auto rate = of_baseline(v.rows, v.places, [&](std::size_t p) { return v.number(p, "throughput"); });
+  const auto rate =
+      baseline_values(v.rows, v.places, [&](std::size_t p) { return v.number(p, "throughput"); });
   const auto lane_flop = [&](std::size_t p) {
     return v.number(p, "flop_per_launch") / v.number(p, "grid_size") / v.number(p, "block_size") /
            v.number(p, "iterations");
   };
-  const auto work = of_baseline(v.rows, v.places, lane_flop);
+  const auto work = baseline_values(v.rows, v.places, lane_flop);
   std::optional<std::pair<double, std::size_t>> worst;
   for (std::size_t i = 0; i < v.places.size(); ++i) {
     const double loss = 1 - v.number(v.places[i], "throughput") / rate[i];

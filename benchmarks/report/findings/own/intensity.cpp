@@ -10,7 +10,7 @@ namespace {
 
 /// The x at which y first comes to `level`, on straight lines from the origin and between points.
 template <typename Value>
-double reached(const View& v, Places line, std::string_view x, Value y, double level) {
+double first_crossing(const View& v, Places line, std::string_view x, Value y, double level) {
   std::ranges::stable_sort(line, {}, [&](std::size_t p) { return v.number(p, x); });
   double last_x = 0;
   double last_y = 0;
@@ -19,7 +19,7 @@ double reached(const View& v, Places line, std::string_view x, Value y, double l
     last_x = v.number(p, x);
     last_y = y(p);
   }
-  return nothing;
+  return no_value;
 }
 
 /// Of one number of loads in flight: warps that reach one share of the roof, by the FMAs on each load.
@@ -30,10 +30,10 @@ struct Need {
 
 std::string of_loads_in_flight(double ilp, double share, const std::vector<Need>& needs,
                                const nlohmann::json& environment) {
-  const std::string loads = many(ilp, "load") + " in flight";
+  const std::string loads = count_with_noun(ilp, "load") + " in flight";
   if (needs.size() < least_points)
     return "with " + loads + text(", %zu numbers of FMAs per load are too few to see a cusp", needs.size()) +
-           what_has_more(environment);
+           preset_hint(environment);
   const Need& first = needs.front();
   const Need& last = needs.back();
   const Need& peak = *std::ranges::max_element(needs, {}, &Need::warps);
@@ -44,7 +44,7 @@ std::string of_loads_in_flight(double ilp, double share, const std::vector<Need>
                 share, peak.warps, peak.fmas, first.warps, first.fmas, last.warps, last.fmas) +
            loads + ")";
   return "no cusp with " + loads + text(": %g %% of the roof takes ", share) +
-         many(std::round(first.warps), "warp") + " at " + many(first.fmas, "FMA") +
+         count_with_noun(std::round(first.warps), "warp") + " at " + count_with_noun(first.fmas, "FMA") +
          text(" per load, %.0f at %g", last.warps, last.fmas);
 }
 
@@ -63,14 +63,14 @@ Sentences intensity(const View& v) {
         lines.emplace_back(fmas, line);
         share = std::min(share, roof(v.most(line, "percent_of_ceiling")));
       }
-    share = std::floor(share / 5) * 5;  // that all of them come to
+    share = std::floor(share / 5) * 5;  // reached by every line
     if (lines.empty() || share <= 0) continue;
     std::vector<Need> needs;
     for (const auto& [fmas, line] : lines)
-      needs.push_back({fmas, reached(v, line, "warps_per_sm", roof, share)});
-    Places named;
-    for (const auto& [fmas, line] : lines) named.push_back(line.front());
-    clauses.insert(clauses.begin(), {of_loads_in_flight(ilp, share, needs, v.environment), named});
+      needs.push_back({fmas, first_crossing(v, line, "warps_per_sm", roof, share)});
+    Places rows;
+    for (const auto& [fmas, line] : lines) rows.push_back(line.front());
+    clauses.insert(clauses.begin(), {of_loads_in_flight(ilp, share, needs, v.environment), rows});
   }
   const auto by_ilp = v.by(v.places, "ilp");
   if (by_ilp.empty()) return clauses;
@@ -84,8 +84,8 @@ Sentences intensity(const View& v) {
   const double full = ends_of(line, [&](std::size_t p) {
                         return v.number(p, "warps_per_sm") / v.number(p, "occupancy_theoretical");
                       }).second;
-  constexpr double level = 0.945;  // which is said as 95 %
-  const double flat = reached(v, line, "warps_per_sm", rate, level * rate(v.most(line)));
+  constexpr double level = 0.945;  // printed as 95 %
+  const double flat = first_crossing(v, line, "warps_per_sm", rate, level * rate(v.most(line)));
   clauses.push_back(
       text("with %g FMAs per load %.0f warps (%.0f %% occupancy) reach 95 %% of the best, %s the course "
            "says (25-50 %%)",

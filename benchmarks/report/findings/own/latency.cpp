@@ -18,21 +18,21 @@ Sentences pointer_chase(const View& v) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> levels{
       {{"l1", "L1"}, {"l2", "L2"}, {"dram", "DRAM"}}};
   std::map<std::string_view, double> idle;
-  std::string said;
-  Places named;
+  std::string words;
+  Places rows;
   for (const auto& [variant, level] : levels) {
     const Places chain = v.only([&](std::size_t p) { return v.text(p, "variant") == variant; });
     const double count = median_of(chain, [&](std::size_t p) { return cycles_by_events(v, p); });
     if (!(count > 0)) continue;
-    named.push_back(chain.front());
+    rows.push_back(chain.front());
     idle[variant] = count;
-    said += text(said.empty() ? "%.0f cycles from " : ", %.0f from ", count) + std::string(level);
+    words += text(words.empty() ? "%.0f cycles from " : ", %.0f from ", count) + std::string(level);
   }
-  if (!idle.empty()) clauses.emplace_back("a dependent load takes " + said, named);
+  if (!idle.empty()) clauses.emplace_back("a dependent load takes " + words, rows);
   if (const Places loaded = v.of_form("loaded"); !loaded.empty() && idle.contains("dram")) {
     const std::size_t top = v.most(loaded);
     clauses.push_back("under " + v.speed(top) + " of other reads a load takes " +
-                      grouped_number(std::round(cycles(top))) +
+                      format_number(std::round(cycles(top))) +
                       text(" cycles, %.1f x an idle DRAM's", cycles(top) / idle["dram"]));
   }
   std::vector<double> lines;
@@ -47,15 +47,16 @@ Sentences pointer_chase(const View& v) {
         (gap > (lines.back() - lines.front()) / 2 ? "two groups, near and far" : "no two groups") +
         text(" (widest gap %.0f)", gap));
   }
-  std::string apart;
+  std::string differences;
   for (const auto& [variant, level] : levels) {
     const double timed = median_of(
         v.only(v.of_form("timed"), [&](std::size_t p) { return v.text(p, "baseline") == variant; }), cycles);
     if (idle.contains(variant) && !std::isnan(timed))
-      apart += (apart.empty() ? "" : ", ") + text("%+.1f %% in ", 100 * (timed / idle[variant] - 1)) +
-               std::string(level);
+      differences += (differences.empty() ? "" : ", ") +
+                     text("%+.1f %% in ", 100 * (timed / idle[variant] - 1)) + std::string(level);
   }
-  if (!apart.empty()) clauses.push_back("the clock around single loads differs from events by " + apart);
+  if (!differences.empty())
+    clauses.push_back("the clock around single loads differs from events by " + differences);
   return clauses;
 }
 

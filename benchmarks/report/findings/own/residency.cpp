@@ -43,21 +43,21 @@ std::string kernel_of(const View& v, std::size_t row) {
 }
 
 /// What the worst route to an occupancy costs a kernel, at one carve-out.
-struct Price {
+struct Cost {
   double loss;
   std::string kernel;
   std::string route;
   std::size_t row;
 };
 
-std::optional<Price> price_of(const View& v, const std::string& kernel, const Places& part, double usual) {
+std::optional<Cost> cost_of(const View& v, const std::string& kernel, const Places& part, double usual) {
   std::map<std::pair<double, double>, std::map<std::string, double>> arms;  // by occupancy and carve-out
   for (const std::size_t p : part) {
     double& best =
         arms[{v.number(p, "occupancy_theoretical"), v.number(p, "carveout_percent")}][route_of(v, p, usual)];
     best = std::max(best, v.number(p, "throughput"));
   }
-  std::optional<Price> worst;
+  std::optional<Cost> worst;
   for (const auto& [_, routes] : arms) {
     if (routes.size() < 2) continue;
     const double top = std::ranges::max(routes | std::views::values);
@@ -67,7 +67,7 @@ std::optional<Price> price_of(const View& v, const std::string& kernel, const Pl
   return worst;
 }
 
-/// What a larger L1 is worth to a kernel, in its words; nothing where it is worth less than case_precision.
+/// Adds a kernel's gain from a larger L1, unless it is below case_precision.
 void add_worth_of_l1(const View& v, const std::string& kernel, const Places& part, double usual,
                      Sentences& worth) {
   std::map<std::pair<double, std::string>, std::map<double, double>> by_l1;  // by occupancy and route
@@ -97,8 +97,8 @@ Sentences registers(const View& v) {
   });
   std::map<std::string, Places> curves;
   for (const std::size_t p : capped) curves[v.text(p, "curve")].push_back(p);
-  std::vector<std::pair<double, std::string>> said;
-  Places named;
+  std::vector<std::pair<double, std::string>> changes;
+  Places rows;
   std::optional<std::pair<double, double>> ends;
   for (const auto& [_, line] : curves) {
     const auto side = [&](double count) {
@@ -111,44 +111,44 @@ Sentences registers(const View& v) {
     const std::size_t after = v.most(high);
     const double ratio = v.rows.rate(after) / v.rows.rate(before);
     const std::string what = v.what(before);
-    said.emplace_back(ratio, what + " " + loss_or_gain(ratio, 1, !what.starts_with('`')));
-    named.push_back(before);
+    changes.emplace_back(ratio, what + " " + loss_or_gain(ratio, 1, !what.starts_with('`')));
+    rows.push_back(before);
     ends = {v.number(before, "occupancy_theoretical"), v.number(after, "occupancy_theoretical")};
   }
   if (!ends) return {};
-  std::ranges::sort(said);
+  std::ranges::sort(changes);
   std::vector<std::string> words;
-  for (const auto& [_, each] : said) words.push_back(each);
-  return {{"from 31 to 33 registers " + listed(words) +
+  for (const auto& [_, each] : changes) words.push_back(each);
+  return {{"from 31 to 33 registers " + join_with_and(words) +
                " (blocks of 512: " + amount("occupancy_theoretical", ends->first) + " to " +
                value_of("registers", "occupancy_theoretical", ends->second) + ")",
-           named}};
+           rows}};
 }
 
 Sentences same_occupancy(const View& v) {
   const double usual = usual_block_size(v);
   std::map<std::string, Places> kernels;
   for (const std::size_t p : v.places) kernels[kernel_of(v, p)].push_back(p);
-  std::vector<Price> prices;
+  std::vector<Cost> costs;
   Sentences worth;
   for (const auto& [name, part] : kernels) {
-    if (const auto price = price_of(v, name, part, usual)) prices.push_back(*price);
+    if (const auto cost = cost_of(v, name, part, usual)) costs.push_back(*cost);
     add_worth_of_l1(v, name, part, usual, worth);
   }
-  if (prices.empty()) return worth;
-  std::ranges::stable_sort(prices, {}, &Price::loss);
-  const bool is_one = std::ranges::all_of(prices, [&](const Price& p) { return p.route == prices[0].route; });
+  if (costs.empty()) return worth;
+  std::ranges::stable_sort(costs, {}, &Cost::loss);
+  const bool is_one = std::ranges::all_of(costs, [&](const Cost& p) { return p.route == costs[0].route; });
   std::vector<std::string> words;
-  Places named;
-  for (const Price& price : prices) {
-    words.push_back(price.kernel + text(" %.1f %%", 100 * price.loss) +
-                    (is_one ? "" : " (by " + price.route + ")"));
-    named.push_back(price.row);
+  Places rows;
+  for (const Cost& cost : costs) {
+    words.push_back(cost.kernel + text(" %.1f %%", 100 * cost.loss) +
+                    (is_one ? "" : " (by " + cost.route + ")"));
+    rows.push_back(cost.row);
   }
   worth.insert(worth.begin(), {"reaching the same occupancy by " +
-                                   (is_one ? prices[0].route : std::string("the worst route")) + " costs " +
-                                   listed(words) + " (same L1 size)",
-                               named});
+                                   (is_one ? costs[0].route : std::string("the worst route")) + " costs " +
+                                   join_with_and(words) + " (same L1 size)",
+                               rows});
   return worth;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What clauses on single experiments read, and the functions that say them: one per experiment.
+// What clauses on single experiments read, and these clauses: one function per experiment.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@
 
 namespace occbench::findings {
 
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 using Sentences = std::vector<OwnClause>;
 
-/// The rows of one experiment, and what its own clauses ask of them again and again.
+/// The rows of one experiment, with the queries that its own clauses share.
 struct View {
   const Rows& rows;
   const Places& places;
@@ -90,7 +90,7 @@ struct View {
 
 inline double median(std::vector<double> values) {
   std::erase_if(values, [](double v) { return std::isnan(v); });
-  return values.empty() ? nothing : statistics::median(values);
+  return values.empty() ? no_value : statistics::median(values);
 }
 
 template <typename Value>

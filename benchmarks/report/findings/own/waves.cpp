@@ -78,7 +78,7 @@ Sentences waves(const View& v) {
   Sentences clauses;
   const Places grids = v.only([&](std::size_t p) { return !std::isnan(v.number(p, "asked_grid_size")); });
   for (const auto& [blocks, part] : v.by(grids, "blocks_per_sm")) {
-    double one = nothing;  // a wave's time
+    double one = no_value;  // a wave's time
     for (const std::size_t p : part)
       if (v.number(p, "waves") == 1 && std::isnan(one)) one = v.number(p, "time_median_s");
     if (std::isnan(one)) continue;
@@ -107,7 +107,7 @@ Sentences waves(const View& v) {
   for (const auto& [blocks, t] : shortest)
     clauses.push_back(
         std::string(blocks == 1 ? "the turnover from block to block takes" : "each further wave takes") +
-        text(" %.0f cycles at ", t.cycles) + many(blocks, "block") +
+        text(" %.0f cycles at ", t.cycles) + count_with_noun(blocks, "block") +
         text(" per SM of %g us (%.0f %% interval %.0f to %.0f)", t.block_us, 100 * statistics::confidence,
              t.low, t.high));
   return clauses;

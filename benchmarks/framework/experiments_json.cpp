@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/framework/described.hpp"
+#include "benchmarks/framework/experiments_json.hpp"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace occbench {
 
-nlohmann::json described(std::span<const std::string> names) {
+nlohmann::json experiments_json(std::span<const std::string> names) {
   constexpr std::string_view scales[] = {"rate", "best", "ceiling", "cycles"};
   nlohmann::json all = nlohmann::json::object();
   for (const Experiment& e : experiments()) {

@@ -9,6 +9,6 @@
 namespace occbench {
 
 /// The named experiments (all when empty) as in env.json: by name, the fields of Experiment.
-nlohmann::json described(std::span<const std::string> names);
+nlohmann::json experiments_json(std::span<const std::string> names);
 
 }  // namespace occbench
