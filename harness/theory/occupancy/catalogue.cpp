@@ -24,9 +24,9 @@ struct Arch {
 
 // CUDA C++ Programming Guide: 'Technical Specifications per Compute Capability' and 'Throughput of Native
 // Arithmetic Instructions' (the 12.x editions for what 13 dropped). Block slots, carve-outs and granularity
-// come from cuda_occupancy.h. Dense bf16 FMAs with FP32 accumulation per cycle: white papers of A100, GA102, AD102,
-// H100, B200 and RTX Blackwell (half of it on GeForce boards of cc 8.6, 8.9 and 12.0); 0: not published. cc
-// 3.0 and 3.2 are not supported: that header lacks their limit of 63 registers.
+// come from cuda_occupancy.h. Dense bf16 FMAs with FP32 accumulation per cycle: white papers of A100, GA102,
+// AD102, H100, B200 and RTX Blackwell (half of it on GeForce boards of cc 8.6, 8.9, 12.0); 0: not published.
+// cc 3.0 and 3.2 are not supported: that header lacks their limit of 63 registers.
 // clang-format off
 constexpr Arch archs[] = {
     // cc; threads per SM; Ki registers per block, SM; KiB shared memory per SM, opt-in; fp32, fp64 lanes;
