@@ -141,7 +141,7 @@ std::string arms_csv(const Collected& all) {
 
 struct CounterRow {
   std::size_t kernel_id;
-  const Counted& counted;
+  const SampledCounters& counted;
 };
 
 template <Quantity q>
@@ -166,7 +166,7 @@ std::string counters_csv(const Collected& all) {
   constexpr std::span<const CsvColumn<CounterRow>> columns = counter_columns;
   std::string text = csv_header(columns);
   for (std::size_t i = 0; i < all.kernels.size(); ++i)
-    if (all.kernels[i].counted().samples > 0) text += csv_line(columns, {i, all.kernels[i].counted()});
+    if (all.kernels[i].counters().samples > 0) text += csv_line(columns, {i, all.kernels[i].counters()});
   return text;
 }
 
@@ -265,7 +265,7 @@ void record_attached(const std::filesystem::path& folder, const Collected& all,
   env.update(run);
   replace_file(folder / "kernels.csv", kernels_csv(all, verdicts));
   replace_file(folder / "arms.csv", arms_csv(all));
-  if (std::ranges::any_of(all.kernels, [](const Kernel& k) { return k.counted().samples > 0; }))
+  if (std::ranges::any_of(all.kernels, [](const Kernel& k) { return k.counters().samples > 0; }))
     replace_file(folder / "counters.csv", counters_csv(all));
   write_launches(folder / "launches.csv", all);
   constexpr int indent = 2;
