@@ -59,7 +59,7 @@ std::string cc_of(const std::string& architecture) {
 bool has_reserved_smem(const std::string& cc) { return cc.size() > 3 || cc.starts_with('9'); }
 
 std::string short_name(const std::string& name, std::size_t max_length) {
-  std::string text = demangled(name);
+  std::string text = demangle(name);
   if (text.starts_with("void ")) text.erase(0, 5);
   constexpr std::string_view unnamed = "(anonymous namespace)::";
   for (std::size_t at = 0; (at = text.find(unnamed, at)) != std::string::npos;)

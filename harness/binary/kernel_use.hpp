@@ -104,7 +104,7 @@ class Launches {
 /// "sm_90a" -> "9.0", "sm_120" -> "12.0"; empty if it is not an architecture.
 [[nodiscard]] std::string cc_of(const std::string& architecture);
 
-using occbench::demangled;
+using occbench::demangle;
 
 /// The demangled name for a table: without arguments and "void ", its middle cut if it is longer than
 /// `max_length`.

@@ -43,7 +43,7 @@ bool has_waves(R r) { return r.device != nullptr && r.k.blocks_per_sm > 0 && !r.
 
 constexpr CsvColumn<KernelRow> kernel_columns[] = {
     {"kernel_id", [](R r) { return std::to_string(r.id); }},
-    {"kernel", [](R r) { return csv::no_formula(binary::demangled(r.k.name)); }},
+    {"kernel", [](R r) { return csv::no_formula(binary::demangle(r.k.name)); }},
     {"symbol", [](R r) { return csv::no_formula(r.k.name); }},
     {"gpu_uuid", [](R r) { return r.device == nullptr ? "" : r.device->uuid; }},
     {"grid_x", [](R r) { return axis(r.k.grid, 0); }},
@@ -82,7 +82,7 @@ constexpr CsvColumn<KernelRow> kernel_columns[] = {
     {"gain_high", [](R r) { return change_cell(r.v.gain, &Change::high); }},
     {"range", [](R r) { return csv::no_formula(r.k.range); }},
     {"graph_id", [](R r) { return r.k.whole ? std::to_string(*r.k.whole) : ""; }},
-    {"after", [](R r) { return csv::no_formula(binary::demangled(r.k.after)); }},
+    {"after", [](R r) { return csv::no_formula(binary::demangle(r.k.after)); }},
     {"sm_count", [](R r) { return std::to_string(r.k.sms); }},
     {"sm_verdict", [](R r) { return std::string(words_of(r.v.by_sms.finding)); }},
     {"spare_sms", [](R r) { return r.v.by_sms.spare_sms ? std::to_string(*r.v.by_sms.spare_sms) : ""; }},

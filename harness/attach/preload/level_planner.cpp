@@ -55,7 +55,7 @@ std::vector<int> LevelPlanner::targets(const Request& request, const Signature& 
                        .block = {c.blockDimX, c.blockDimY, c.blockDimZ},
                        .dynamic_smem_bytes = c.sharedMemBytes,
                        .arguments = digits_of(arguments)};
-    if (const auto found = advice_.blocks_for(query, demangled(h.name), s.blocks_per_sm))
+    if (const auto found = advice_.blocks_for(query, demangle(h.name), s.blocks_per_sm))
       blocks.push_back(*found);
     return blocks;
   }

@@ -55,7 +55,7 @@ bool SkipRules::is_independent(const Handle& handle) const {
 
 bool SkipRules::is_asked_for(const Handle& handle) const {
   return !has_kernel_ || regexec(&kernel_, handle.name.c_str(), 0, nullptr, 0) == 0 ||
-         regexec(&kernel_, demangled(handle.name).c_str(), 0, nullptr, 0) == 0;
+         regexec(&kernel_, demangle(handle.name).c_str(), 0, nullptr, 0) == 0;
 }
 
 bool SkipRules::may_have_fewer_sms(SkipReason reason, const Handle& handle) const {
