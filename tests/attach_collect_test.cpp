@@ -140,9 +140,9 @@ TEST(AttachCollect, ReadsARecordedLog) {
   EXPECT_EQ(std::tuple(k.launches, k.captured, k.changed), std::tuple(30U, 2U, 1U));
   EXPECT_EQ(k.arms.at(2).added_smem_bytes, 38'016U);
   EXPECT_EQ(k.versions.at(3).cap, 32);
-  EXPECT_EQ(k.counted().samples, 4U);
-  EXPECT_NEAR(*k.counted().share(l2), 0.2, 1e-9);
-  EXPECT_FALSE(k.counted().share(issue));
+  EXPECT_EQ(k.counters().samples, 4U);
+  EXPECT_NEAR(*k.counters().share(l2), 0.2, 1e-9);
+  EXPECT_FALSE(k.counters().share(issue));
   EXPECT_EQ(k.seen_whole.samples, 5U);
   EXPECT_EQ(std::tuple(all.steps.at(0).range, all.steps[0].begin_s), std::tuple(std::string("train"), 5.0));
 }

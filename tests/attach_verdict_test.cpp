@@ -93,8 +93,8 @@ TEST(AttachVerdict, SaysWhereAFigureIsAtAThreshold) {
 }
 
 /// 100 samples, each quantity at 10 % of its peak and one higher.
-Counted counted(Quantity high, double share) {
-  Counted c{.samples = 100};
+SampledCounters counters_at(Quantity high, double share) {
+  SampledCounters c{.samples = 100};
   c.us.fill(1000);
   c.share_us.fill(100);
   c.share_us[high] = 1000 * share;
@@ -105,7 +105,7 @@ TEST(AttachVerdict, CountersJudgeWhatNoArmCan) {
   Kernel k = made_up(32, many_blocks, flat);
   k.skip_reason = SkipReason::one_block;
   const auto judged = [&](Quantity high, double share) {
-    k.seen = counted(high, share);
+    k.seen = counters_at(high, share);
     const Verdict v = judge(k, h100());
     return std::string(words_of(v.finding)) + ": " + v.why;
   };
@@ -114,7 +114,7 @@ TEST(AttachVerdict, CountersJudgeWhatNoArmCan) {
   EXPECT_EQ(judged(issue, 0.3),
             "latency: nothing over 40 %, issue slots at 30 %: more warps or blocks (one block per SM)");
   EXPECT_EQ(judged(l2, 0.5), "no single limit: L2 at 50 % (one block per SM)");
-  k.seen_whole = counted(tensor, 0.5);  // from start to end, ramps included
+  k.seen_whole = counters_at(tensor, 0.5);  // from start to end, ramps included
   k.seen_whole.us[issue] = 99;
   EXPECT_EQ(judged(tensor, 0.88).substr(0, 16), "throughput limit") << "too few";
   k.seen_whole.us[issue] = 100, k.seen_whole.share_us[issue] = 10;
@@ -126,18 +126,18 @@ TEST(AttachVerdict, CountersJudgeWhatNoArmCan) {
 
 TEST(AttachVerdict, SaysWhereArmsAndCountersDisagree) {
   Kernel needs = made_up(40, many_blocks, latency), saturated = made_up(32, many_blocks, flat);
-  needs.seen = counted(dram, 0.92);
+  needs.seen = counters_at(dram, 0.92);
   const Verdict bound = judge(needs, h100());
   EXPECT_EQ(bound.finding, Finding::needs_occupancy);
   EXPECT_EQ(bound.why, "but counters have DRAM at 92 %: at most 8 % to gain");
   EXPECT_EQ(bound.gain->low, 0);
   EXPECT_EQ(bound.has_agreement, false);
   EXPECT_NEAR(bound.gain->value, 0.08, 1e-9);
-  saturated.seen = counted(dram, 0.2);
+  saturated.seen = counters_at(dram, 0.2);
   EXPECT_EQ(judge(saturated, h100()).why, "but counters have nothing over 40 %, DRAM at 20 %");
   EXPECT_EQ(judge(saturated, h100()).has_agreement, false);
-  needs.seen = counted(dram, 0.2);
-  saturated.seen = counted(dram, 0.92);
+  needs.seen = counters_at(dram, 0.2);
+  saturated.seen = counters_at(dram, 0.92);
   EXPECT_EQ(judge(needs, h100()).why + judge(saturated, h100()).why, "");
   EXPECT_EQ(judge(needs, h100()).has_agreement, true);
   EXPECT_EQ(judge(saturated, h100()).has_agreement, true);
@@ -147,7 +147,7 @@ TEST(AttachVerdict, SaysWhereArmsAndCountersDisagree) {
 
 TEST(AttachVerdict, ABusyUnitNeedsTheWarpsThatItHas) {
   Kernel full = made_up(32, many_blocks, latency);  // at 100 % occupancy: no step adds a block
-  full.seen = counted(dram, 0.84);
+  full.seen = counters_at(dram, 0.84);
   const Verdict v = judge(full, h100());
   EXPECT_EQ(v.finding, Finding::needs_occupancy);
   EXPECT_EQ(v.why, "DRAM at 84 %");

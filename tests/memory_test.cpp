@@ -275,13 +275,13 @@ TEST(Lines, WhoComesToALineOnItsWayWaitsForItAndAsksForNothing) {
   Random random;
   Lines lines(machine, traffic, {}, random);
   lines.look_up(7, 2, 0);
-  ASSERT_EQ(lines.missed(), 2U);
+  ASSERT_EQ(lines.missed_count(), 2U);
   const double there = lines.request_missed(300);
   EXPECT_NEAR(there, 300, 33) << "lines of the L2 differ by as much";
   EXPECT_EQ(lines.look_up(7, 2, 100), there) << "both on their way: the later of them";
-  EXPECT_EQ(lines.missed(), 0U);
+  EXPECT_EQ(lines.missed_count(), 0U);
   EXPECT_EQ(lines.look_up(7, 2, there), there + machine.l1_latency) << "a hit";
-  EXPECT_EQ(lines.missed(), 0U);
+  EXPECT_EQ(lines.missed_count(), 0U);
 }
 
 TEST(Simulate, NoMoreLinesAreOnTheirWayThanTheL1HasRoomFor) {

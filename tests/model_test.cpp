@@ -289,12 +289,12 @@ TEST(ModelEnvironment, SaysWhatIsAnotherGpus) {
       if (each["name"] == name) return each["of"];
     return "its own";
   };
-  const auto a100 = assumed(model_parameters("a100").content);
+  const auto a100 = list_assumptions(model_parameters("a100").content);
   EXPECT_EQ(of(a100, "branch"), "NVIDIA H200") << "a parameter";
   EXPECT_EQ(of(a100, "special_latency"), "NVIDIA H200") << "a fact";
   EXPECT_EQ(of(a100, "dram_read_bandwidth"), "its own") << "published";
   EXPECT_EQ(of(a100, "line_bytes"), "its own") << "every GPU's";
-  const auto own = assumed(model_parameters("h200").content);
+  const auto own = list_assumptions(model_parameters("h200").content);
   EXPECT_EQ(of(own, "special_latency"), "its own");
   EXPECT_EQ(of(own, "memory_queue"), "NVIDIA RTX A6000");
   for (const std::string& name : parameter_devices()) {

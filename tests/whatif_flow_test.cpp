@@ -68,7 +68,7 @@ TEST(Flow, WhatStreamsComesFromDramAndGoesThere) {
   EXPECT_NEAR(k.facts.flow.l2_bytes, 0, 1e-9);
   EXPECT_EQ(k.facts.epilogue_bytes, 0);
   EXPECT_NEAR(k.facts.flow.layout.lines, 1, 1e-9);
-  EXPECT_TRUE(k.assumed.empty());
+  EXPECT_TRUE(k.assumptions.empty());
   EXPECT_EQ(k.footprint.block_size, 128);
   EXPECT_EQ(k.grid_size, 1320);
 }
@@ -82,8 +82,8 @@ TEST(Flow, CachesAnswerWhatTheCountersSay) {
   EXPECT_NEAR(k.l1_hit, 0.5, 1e-9);
   EXPECT_NEAR(k.l2_hit, 0.375, 1e-9);
   EXPECT_NEAR(k.facts.flow.l2_bytes, 0.375 * 16 * trips, 1e-6);
-  ASSERT_EQ(k.assumed.size(), 2U);
-  EXPECT_EQ(k.assumed.front(), "the L1 still serves 50 % of the bytes loaded");
+  ASSERT_EQ(k.assumptions.size(), 2U);
+  EXPECT_EQ(k.assumptions.front(), "the L1 still serves 50 % of the bytes loaded");
 }
 
 TEST(Flow, StoresThatFillSectorsByHalvesAllBelongToTheLoop) {
@@ -154,8 +154,8 @@ TEST(Profiles, UnitsGroupsAndInstancesAreRead) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].kernel, "k");
   EXPECT_NEAR(all[0].need("gpu__time_duration.sum"), 1239.5e-6, 1e-12);
-  EXPECT_EQ(all[0].executed("FMUL"), 1200);
-  EXPECT_EQ(all[0].executed("ATOMS"), 0);
+  EXPECT_EQ(all[0].count_executions("FMUL"), 1200);
+  EXPECT_EQ(all[0].count_executions("ATOMS"), 0);
 }
 
 TEST(Code, AddressesAreSaidAsRunsWithTheirGaps) {

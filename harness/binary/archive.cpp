@@ -28,7 +28,7 @@ std::optional<std::size_t> number(std::string_view digits) {
 
 /// Resolves GNU's "name.o/", or "/17": an offset in the table of long names.
 std::optional<std::string_view> member_name(std::string_view name, std::string_view long_names) {
-  constexpr std::size_t max_length = 4096;  // of a path; many members may refer to one long name
+  constexpr std::size_t max_length = 4096;  // of a path, since many members may share one long name
   if (name.starts_with('/')) {
     const auto at = number(name.substr(1));
     if (!at || *at >= long_names.size()) return std::nullopt;

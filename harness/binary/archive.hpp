@@ -10,7 +10,7 @@
 
 namespace occbench::binary {
 
-/// Decides by the first bytes.
+/// Checks the first bytes.
 [[nodiscard]] bool is_archive(Bytes begin);
 
 /// Calls `visit` with the name and content of each member. Returns an error if the rest cannot be read, or

@@ -103,7 +103,7 @@ class Reader {
     if (levels_ == most_levels) throw Damaged("is nested too deep: 4 levels of zip, tar and gzip are read");
     std::optional<UnpackedMember> unpacked;
     if (member.packing == Packing::none)
-      unpacking_.take(member.content.size());  // members of a zip may overlap
+      unpacking_.take(member.content.size());  // zip members may overlap
     else
       unpacked = unpack(member, unpacking_);
     ++levels_;
@@ -128,7 +128,7 @@ class Reader {
 
   void read_host(const ElfFile& host, const ByteSource& source, const std::string& name) {
     const auto is_linked_code = [](const Section& section) { return section.name == ".nv_fatbin"; };
-    // In a linked file __nv_relfatbin is only the input of the device linker.
+    // In a linked file __nv_relfatbin is only the device linker's input.
     const bool is_linked = host.type() != ET_REL && std::ranges::any_of(host.sections(), is_linked_code);
     std::vector<const Section*> with_code;
     for (const Section& section : host.sections()) {
@@ -158,7 +158,7 @@ class Reader {
     if (!rest.empty()) complain(name, rest);
   }
 
-  /// `is_final`: in a program or library, where relocatable code is loaded without linking.
+  /// `is_final`: for a program or library, where relocatable code is loaded without linking.
   void read_fatbin(const ByteSource& source, const std::string& name, bool is_final) {
     const std::string rest = for_each_part(source, unpacking_, [&](const FatbinPart& part) {
       if (part.kind == FatbinPart::Kind::ptx) contents_.ptx.insert(part.architecture);
@@ -199,10 +199,10 @@ class Reader {
   /// Even compressed, a kernel takes more than 16 bytes.
   std::uint64_t kernels_left_ = 1000 + file_.size / 16;
   TritonLaunch launch_;
-  int levels_ = 0;  ///< of packages that are being read
+  int levels_ = 0;  ///< nesting of packages
 };
 
-/// Why a file without kernels is refused, by its extension.
+/// Why a file without kernels is rejected, by its extension.
 const char* refusal_of(const fs::path& path) {
   if (path.extension() == ".ptx")
     return "is PTX, which has no registers yet; `ptxas -arch=sm_90` makes a cubin of it";

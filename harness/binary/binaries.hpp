@@ -17,7 +17,7 @@
 
 namespace occbench::binary {
 
-/// The kernels of a file or folder, and what else it contains.
+/// The kernels of a file or folder, and its other code.
 struct Contents {
   std::vector<CompiledKernel> kernels;
   std::set<std::string> ptx;        ///< "compute_90": architectures of PTX
@@ -30,9 +30,9 @@ struct Contents {
   [[nodiscard]] std::size_t kernels_and_ptx() const { return kernels.size() + ptx.size(); }
 };
 
-/// Reads `path`. Throws UserError(Exit::file) if it cannot be read, is of another kind, or has neither
-/// kernels nor PTX nor complaints. In a folder, files of other kinds are skipped; unreadable files and links
-/// to other folders become complaints.
+/// Reads `path`. Throws UserError(Exit::file) if it cannot be read, is of another kind, or has no kernels,
+/// PTX or complaints. A folder's files of other kinds are skipped; unreadable files and links to other
+/// folders become complaints.
 [[nodiscard]] Contents read_binaries(const std::filesystem::path& path);
 
 /// Launch parameters of a cubin in Triton's cache.
@@ -46,14 +46,14 @@ struct TritonLaunch {
   }
 };
 
-/// Decides by the first bytes.
+/// Checks the first bytes.
 [[nodiscard]] bool is_binary(Bytes begin);
 /// Throws UserError(Exit::file).
 [[nodiscard]] Descriptor open_binary(const std::filesystem::path& path);
-/// read_binaries() for one open file, which is `path` in messages.
+/// read_binaries() for an open file; messages call it `path`.
 [[nodiscard]] Contents read_binary(Descriptor file, const std::filesystem::path& path,
                                    const TritonLaunch& launch = {});
-/// Adds what a file holds; returns false if it is of another kind. Throws as read_binaries() does.
+/// Adds the content of a file; false if it is of another kind. Throws like read_binaries().
 bool add_binary(Contents& contents, Descriptor file, const std::filesystem::path& path,
                 const TritonLaunch& launch);
 

@@ -36,8 +36,8 @@ class Buffer {
   std::vector<std::byte> bytes_;
 };
 
-/// Limit on what is unpacked from a file, and read again from its members. Libraries unpack to 3 to 10 times
-/// their size.
+/// Limits how much is unpacked from a file, and read again from its members. Libraries unpack to 3 to 10
+/// times their size.
 struct Unpacking {
   explicit Unpacking(std::uint64_t file_bytes) : bytes_left((std::uint64_t{64} << 20) + 100 * file_bytes) {}
   /// Throws Damaged if less is left.
@@ -57,7 +57,7 @@ class ByteSource {
   [[nodiscard]] std::uint64_t size() const { return size_; }
   /// A sub-range. Throws Damaged if it is out of range.
   [[nodiscard]] ByteSource part(std::uint64_t at, std::uint64_t size) const;
-  /// Reads bytes; those of a file are stored in `buffer`. Throws Damaged if they do not exist (any more).
+  /// Reads bytes, those of a file into `buffer`. Throws Damaged if they do not exist (any more).
   [[nodiscard]] Bytes read(std::uint64_t at, std::size_t size, Buffer& buffer) const;
   /// The range in memory; empty for a file.
   [[nodiscard]] Bytes memory() const { return memory_; }

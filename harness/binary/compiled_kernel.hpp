@@ -13,7 +13,7 @@
 namespace occbench::binary {
 
 struct CompiledKernel {
-  /// Mangled name, cc and footprint. Block size if it is fixed (`__block_size__`, Triton); dynamic shared
+  /// Mangled name, cc and footprint. The block size if it is fixed (`__block_size__`, Triton); dynamic shared
   /// memory if a file next to the cubin has it (Triton).
   KernelUse use;
   std::string file;                 ///< with the member of an archive: "libx.a(y.o)"
@@ -25,15 +25,14 @@ struct CompiledKernel {
       constant_bytes;  ///< by bank: 0 parameters, 2 compiler constants, 3 __constant__ of the module
   std::uint64_t code_bytes = 0;
   bool barrier_id_at_run_time = false;
-  /// Registers per thread that setmaxnreg asks for, the least and the most; 0 if it is not used.
+  /// Least and most registers per thread requested by setmaxnreg; 0 if unused.
   int least_requested_registers = 0, most_requested_registers = 0;
-  bool takes_registers = false;  ///< by setmaxnreg.inc, from warps that release theirs
-  int virtual_resources = 0;     ///< of an SM's, taken by a block; ptxas notes them with tcgen05.alloc
-  std::optional<int>
-      tensor_columns;  ///< of tensor memory, in the largest allocation; nullopt if not constant
-  /// With -lineinfo: where the kernel begins, and its line that spills most bytes.
+  bool takes_registers = false;       ///< by setmaxnreg.inc, from warps that release theirs
+  int virtual_resources = 0;          ///< per block, of an SM's; noted by ptxas with tcgen05.alloc
+  std::optional<int> tensor_columns;  ///< tensor memory of the largest allocation; nullopt if not constant
+  /// With -lineinfo: the kernel's first line, and its line with the most spilled bytes.
   std::optional<SourceLine> first_line, spill_line;
-  /// False before device linking: shared memory and stack are not known yet.
+  /// False before device linking: shared memory and stack are not final.
   bool is_linked = true;
 };
 

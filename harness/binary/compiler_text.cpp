@@ -11,28 +11,28 @@ namespace {
 
 constexpr RE2::CannedOptions any_bytes = RE2::Latin1;  // names need not be UTF-8
 
-/// Whether a tool that counts the driver's shared memory did so. Without an architecture, the bank of
-/// parameters tells: they begin at byte 528 or later since cc 9.0, and at 352 or earlier before.
+/// Whether a tool that counts the driver's shared memory did so. Without an architecture, the parameter bank
+/// tells: parameters begin at byte 528 or later since cc 9.0, and at 352 or earlier before.
 bool may_count_reserved(const KernelUse& kernel, std::size_t parameter_bank_bytes) {
   constexpr std::size_t first_parameter = 528;
   return kernel.cc.empty() ? parameter_bank_bytes >= first_parameter : has_reserved_smem(kernel.cc);
 }
 
-/// Of `SHARED` and `bytes smem`.
+/// From `SHARED` and `bytes smem`.
 void set_smem(KernelUse& kernel, std::size_t bytes, std::size_t parameter_bank_bytes) {
   kernel.static_smem_bytes = bytes;
   kernel.may_hold_reserved_smem =
       bytes >= reserved_smem_bytes && may_count_reserved(kernel, parameter_bank_bytes);
 }
 
-/// A linked kernel whose architecture is known: without the reserved bytes.
+/// For a linked kernel of known architecture: subtracts the reserved bytes.
 void subtract_reserved(KernelUse& kernel) {
   if (!kernel.may_hold_reserved_smem || kernel.cc.empty()) return;
   kernel.static_smem_bytes -= reserved_smem_bytes;
   kernel.may_hold_reserved_smem = false;
 }
 
-/// Whether a line of registers ends inside "27648 bytes smem", as where a terminal has wrapped it.
+/// Whether a register line ends inside "27648 bytes smem", as when a terminal wraps it.
 bool is_unit_cut(const std::string& line) {
   const std::string_view last = std::string_view(line).substr(line.find_last_of(' ') + 1);
   if (last.ends_with(',') || last.find_first_not_of("0123456789") == last.npos) return true;
@@ -68,7 +68,7 @@ std::optional<KernelUse> OpenReports::end() {
     return kernel;
   }
   if (++ended_ < open_.size()) return std::nullopt;
-  for (const KernelUse& kernel : open_) mixed_.push_back(kernel.name);
+  for (const KernelUse& kernel : open_) interleaved_kernels_.push_back(kernel.name);
   drop();
   return std::nullopt;
 }
@@ -82,7 +82,7 @@ void PtxasText::read_unit(const std::string& line) {
       R"(\b(?:nvcc|ptxas|cicc)\b.* (?:-rdc[= ]true|--relocatable-device-code[= ]true|-dc|--device-c|)"
       R"(--compile-only)\b)",
       any_bytes);
-  // ptxas ends each kernel with it, and with -rdc=true each function as well.
+  // ptxas ends each kernel with this line, and with -rdc=true each function too.
   static const RE2 compile_time(R"(ptxas info\s*: Compile time = )");
   if (RE2::PartialMatch(line, compile_time)) {
     is_relocatable_ = is_relocatable_ || (has_function_ && !has_entry_);
@@ -181,8 +181,7 @@ void NvlinkText::read(const std::string& line) {
   }
 }
 
-/// A second code of one kind for the same architecture belongs to another fatbin: an archive's next object,
-/// or a program's.
+/// A second code of the same kind and architecture belongs to another fatbin of an archive or program.
 void ResourceUsage::begin_code(const std::string& architecture) {
   cc_ = cc_of(architecture);
   has_function_registers_ = false;
@@ -192,7 +191,7 @@ void ResourceUsage::begin_code(const std::string& architecture) {
   is_relocatable_ = false;
 }
 
-/// nvlink adds the reserved bytes, so they are not in these kernels.
+/// nvlink adds the reserved bytes; these kernels do not include them.
 void ResourceUsage::set_relocatable() {
   is_relocatable_ = true;
   for (std::size_t i = first_; i < kernels_.size(); ++i) {
@@ -205,7 +204,7 @@ void ResourceUsage::read_usage(const std::string& line) {
   static const RE2 usage(R"(^\s*REG:(\d+) STACK:(\w+) SHARED:(\d+) )");  // LOCAL follows
   static const RE2 whole_usage(R"( SAMPLER:\d+\s*$)");
   static const RE2 bank(R"( CONSTANT\[0\]:(\d+))");
-  std::string stack;  // "UNKNOWN" of a recursion
+  std::string stack;  // "UNKNOWN" for a recursion
   int registers = 0;
   std::size_t smem = 0;
   std::size_t bank_bytes = 0;
@@ -219,7 +218,7 @@ void ResourceUsage::read_usage(const std::string& line) {
   } else {
     has_function_registers_ = has_function_registers_ || registers > 0;
   }
-  // A function's registers stand beside its linked kernels' before cc 9.0, and since then are not listed.
+  // Before cc 9.0 a function's registers are listed next to its linked kernels', later not at all.
   if (is_relocatable_ || (has_function_registers_ && may_count_reserved(kernel, parameter_bank_bytes_)))
     set_relocatable();
   if (!RE2::PartialMatch(line, whole_usage)) cut_name_ = name_;
@@ -280,9 +279,9 @@ void RefusalText::read(const std::string& line) {
   static const RE2 triton(R"(out of resource: ([a-z ]+), Required: (\d+), Hardware limit: (\d+))");
   static const RE2 xla(R"(Shared memory size limit exceeded: requested (\d+), available:? (\d+))");
   static const RE2 other(R"(((?:ptxas|nvlink)[^:;]*[:;]? ?\b(?:error|fatal)\s*: .*))", any_bytes);
-  std::string name, callee, what, bytes, most;
-  if (RE2::PartialMatch(line, too_much, &name, &what, &bytes, &most)) {
-    all_.push_back({.kernel = name, .resource = what, .needed = number_of(bytes), .most = number_of(most)});
+  std::string name, callee, text, bytes, most;
+  if (RE2::PartialMatch(line, too_much, &name, &text, &bytes, &most)) {
+    all_.push_back({.kernel = name, .resource = text, .needed = number_of(bytes), .most = number_of(most)});
   } else if (RE2::PartialMatch(line, parameters, &bytes, &most, &name)) {
     all_.push_back(
         {.kernel = name, .resource = "parameters", .needed = number_of(bytes), .most = number_of(most)});
@@ -296,14 +295,14 @@ void RefusalText::read(const std::string& line) {
     all_.push_back({.resource = "definition", .callee = callee});
   } else if (RE2::PartialMatch(line, unresolved, &callee)) {
     all_.push_back({.resource = "separable compilation", .callee = callee});
-  } else if (RE2::PartialMatch(line, triton, &what, &bytes, &most)) {
-    all_.push_back({.resource = what, .needed = number_of(bytes), .most = number_of(most)});
+  } else if (RE2::PartialMatch(line, triton, &text, &bytes, &most)) {
+    all_.push_back({.resource = text, .needed = number_of(bytes), .most = number_of(most)});
   } else if (RE2::PartialMatch(line, xla, &bytes, &most)) {
     all_.push_back({.resource = "shared memory", .needed = number_of(bytes), .most = number_of(most)});
   } else if (RE2::PartialMatch(line, launch)) {
     all_.push_back({.resource = "launch"});
-  } else if (RE2::PartialMatch(line, other, &what)) {
-    all_.push_back({.text = what});
+  } else if (RE2::PartialMatch(line, other, &text)) {
+    all_.push_back({.text = text});
   }
 }
 

@@ -88,12 +88,12 @@ int volume(Bytes value) {
   return static_cast<int>(product);
 }
 
-/// What ptxas noted of the loads and stores of spilled registers.
+/// ptxas's notes on the loads and stores of spilled registers.
 struct SpillNotes {
   unsigned ptxas_version = 0;  ///< 126: 12.6; 0: unknown
   std::vector<std::uint32_t> offsets;
-  bool has_others = false;  ///< notes of a kind that is not known
-  /// The first ptxas that notes each; without notes there are then none.
+  bool has_others = false;  ///< notes of unknown kind
+  /// The first ptxas version that writes each note; from then on, no notes means no spills.
   [[nodiscard]] bool are_complete() const { return ptxas_version >= 126 && !has_others; }
 };
 
@@ -151,7 +151,7 @@ bool is_cubin(const ElfFile& file) { return file.machine() == cuda_machine; }
 
 namespace {
 
-/// The code of sm_100f differs from that of sm_100 in the tool's arguments alone: "-arch sm_100f -m 64".
+/// The code of sm_100f differs from that of sm_100 only in the tool's arguments: "-arch sm_100f -m 64".
 bool is_for_family(const ElfFile& cubin, const std::string& architecture) {
   const std::string argument = "-arch " + architecture + "f";
   const auto has_argument = [&](const Section& section) {
@@ -236,8 +236,8 @@ class CubinReader {
     return cc_.size() > 3 || cc_ >= cc;  // "10.0" and later are longer
   }
 
-  /// Overlapping sections would make a small file a lot of work. Those of sm_100 and later overlap in part
-  /// (cuRAND, cuDNN).
+  /// Limits overlapping sections, which make a small file a lot of work. Those of sm_100 and later overlap in
+  /// part (cuRAND, cuDNN).
   void check_overlap() const {
     constexpr std::uint64_t max_overlap = 4;
     std::uint64_t section_bytes = 0;
@@ -261,7 +261,7 @@ class CubinReader {
     if ((name_bytes_ += symbol.name.size()) > cubin_.size()) throw Damaged("has names that overlap");
   }
 
-  /// Before CUDA 13, and in code from other assemblers, the code section has registers and barriers instead.
+  /// Before CUDA 13, and with other assemblers, the code section has registers and barriers instead.
   void read_function_attributes(std::uint32_t symbol, const Section& code, CompiledKernel& kernel) const {
     const auto registers = attributes_.registers.find(symbol);
     const bool has_attribute = registers != attributes_.registers.end();
@@ -305,7 +305,7 @@ class CubinReader {
       spill_bytes = local.spill_bytes;
     }
     if (!has_stack)
-      spill_bytes = 0;  // nowhere to spill to
+      spill_bytes = 0;  // no stack to spill to
     else if (notes.are_complete())
       if (const auto noted = noted_spill_bytes(code, notes.offsets, !is_long)) spill_bytes = noted;
   }
@@ -334,7 +334,7 @@ class CubinReader {
   /// Sections about a kernel, by the index of its code section.
   std::unordered_map<std::uint32_t, std::vector<const Section*>> sections_of_;
   std::vector<bool> has_kernel_;
-  /// Where the functions that a kernel calls begin in its section: their spills are not its own.
+  /// Where called functions begin in a kernel's section: their spills are not the kernel's own.
   std::unordered_map<std::size_t, std::uint64_t> functions_begin_;
   LineTable lines_;
   std::unordered_map<std::string_view, PtxRequests> ptx_requests_;

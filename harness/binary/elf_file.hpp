@@ -19,7 +19,7 @@ struct Section {
   std::uint64_t size = 0;  ///< also of NOBITS sections
   std::uint64_t offset = 0;
   Bytes bytes;          ///< empty for NOBITS sections and files not in memory
-  bool is_cut = false;  ///< the file ends before the section does
+  bool is_cut = false;  ///< the section extends beyond the end of the file
 };
 
 struct Symbol {

@@ -42,7 +42,7 @@ constexpr std::uint64_t max_unpacked = std::uint64_t{512} << 20;
 
 struct Unpacked {
   Bytes content;
-  std::string damage;  ///< why there is none
+  std::string damage;  ///< why there is no content
 };
 
 Unpacked unpack(const PartHeader& header, Bytes from, Buffer& buffer) {

@@ -19,7 +19,7 @@ struct FatbinPart {
   std::string damage;        ///< why a cubin has no content
 };
 
-/// Decides by the first bytes.
+/// Checks the first bytes.
 [[nodiscard]] bool is_fatbin(Bytes begin);
 
 /// Visits each part of the successive containers in `source`, which may have zeros between them. Returns an

@@ -31,7 +31,7 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
   ~Inflater() { inflateEnd(&stream_); }
 
-  /// Fills `out`; returns fewer bytes at the end alone. Throws Damaged.
+  /// Fills `out`; returns fewer bytes only at the end. Throws Damaged.
   std::size_t read(std::span<std::byte> out) {
     stream_.next_out = reinterpret_cast<Bytef*>(out.data());
     stream_.avail_out = static_cast<uInt>(out.size());
@@ -76,7 +76,7 @@ Descriptor temporary_file() {
   const char* const set = std::getenv("TMPDIR");
   const std::string folder = set != nullptr && *set != '\0' ? set : "/tmp";
   Descriptor file(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (file.get() < 0) {  // not every file system has these
+  if (file.get() < 0) {  // not supported by every file system
     std::string path = folder + "/occbench-XXXXXX";
     file = Descriptor(mkostemp(path.data(), O_CLOEXEC));
     if (file.get() >= 0) unlink(path.c_str());

@@ -8,7 +8,7 @@
 namespace occbench::binary {
 namespace {
 
-/// A file may claim any number: sums of these stay exact or finite.
+/// Limits numbers in a file, so that sums of them stay exact or finite.
 void bound(std::int64_t& launches, double& time_us) {
   constexpr std::int64_t most_launches = 1'000'000'000'000;
   constexpr double longest_us = 1e15;
@@ -28,7 +28,7 @@ void Launches::add(KernelUse launch) {
                                     static_cast<std::int64_t>(launch.static_smem_bytes),
                                     static_cast<std::int64_t>(launch.dynamic_smem_bytes.value_or(0))})
     key += '\n' + std::to_string(number);
-  // Launches whose sizes are equal when rounded may differ: their blocks then do.
+  // Launches whose rounded sizes are equal may differ; then their blocks differ as well.
   if (launch.rounded_static_smem || launch.rounded_dynamic_smem)
     key += '\n' + std::to_string(launch.smem_block_limit.value_or(-1)) + ' ' +
            std::to_string(launch.smem_config_bytes.value_or(0));
@@ -59,7 +59,7 @@ std::string cc_of(const std::string& architecture) {
 bool has_reserved_smem(const std::string& cc) { return cc.size() > 3 || cc.starts_with('9'); }
 
 std::string short_name(const std::string& name, std::size_t max_length) {
-  std::string text = demangled(name);
+  std::string text = demangle(name);
   if (text.starts_with("void ")) text.erase(0, 5);
   constexpr std::string_view unnamed = "(anonymous namespace)::";
   for (std::size_t at = 0; (at = text.find(unnamed, at)) != std::string::npos;)
@@ -92,7 +92,7 @@ std::optional<BarrierCount> barriers_by_limit(const theory::SmLimits& sm, const 
     if (!found) found = {count, count, count};
     found->most = count;
   }
-  // One stands for no report at all, and the most for an id that is not constant: it reserves 16.
+  // One means no report at all; the most, an id that is not constant, which reserves 16.
   if (found && found->least > 1) found->taken = found->most;
   return found;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resource usage of a kernel, as a compiler or a profiler reports it.
+// Resource usage of a kernel, as reported by a compiler or profiler.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace occbench::binary {
 
-/// Shared memory that a report rounds: it has `least` to `most` bytes. The value taken is the one that is a
-/// multiple of the highest power of two; 45.57 Kbyte is 45,568 B.
+/// Shared memory that a report rounds: between `least` and `most` bytes. The value used is the one divisible
+/// by the highest power of two; 45.57 Kbyte is 45,568 B.
 struct RoundedBytes {
   std::string text;  ///< "45.57 Kbyte/block"
   std::size_t least = 0, most = 0;
@@ -31,7 +31,7 @@ struct GridUse {
 
 struct KernelUse {
   std::string name;  ///< as the tool prints it, mangled or not
-  std::string cc;    ///< of the code, or of the device that ran it: "9.0"; empty if unknown
+  std::string cc;    ///< of the code, or of the device: "9.0"; empty if unknown
   std::optional<int> registers_per_thread;
   std::optional<int> block_size;
   std::optional<int> barriers;
@@ -39,16 +39,15 @@ struct KernelUse {
   std::size_t static_smem_bytes = 0;
   std::optional<std::size_t> dynamic_smem_bytes;
   std::optional<std::size_t> stack_bytes;
-  std::optional<std::size_t>
-      spill_bytes;            ///< stores and loads together; as ptxas prints, or from machine code
-  std::int64_t launches = 0;  ///< 0 if it was not run
-  double time_us = 0;         ///< of all launches together; 0 if not timed
-  /// False before device linking, which may raise registers and shared memory; nullopt if not said.
+  std::optional<std::size_t> spill_bytes;  ///< stores plus loads; as printed by ptxas, or from machine code
+  std::int64_t launches = 0;               ///< 0 if not run
+  double time_us = 0;                      ///< of all launches; 0 if not timed
+  /// False before device linking, which may raise registers and shared memory; nullopt if unknown.
   std::optional<bool> is_linked;
   /// `cc` is unknown, and on cc 9.0 and later static_smem_bytes includes reserved_smem_bytes.
   bool may_hold_reserved_smem = false;
   std::map<std::int64_t, GridUse> grids;  ///< by blocks per launch; empty if the grid is unknown
-  // What a profiler says of the device and of limits; empty or nullopt if it does not.
+  // The profiler's data on the device and its limits; empty or nullopt if missing.
   std::string device_name;  ///< "NVIDIA H200"
   std::optional<int> sm_count;
   std::optional<RoundedBytes> rounded_static_smem, rounded_dynamic_smem;
@@ -57,18 +56,18 @@ struct KernelUse {
   std::optional<std::size_t> smem_config_bytes;  ///< shared memory of the SM in that launch
 };
 
-/// How many barriers a kernel has: `taken` is one of `least` to `most`, which all allow as many blocks.
+/// Number of barriers of a kernel: `taken`, within `least` to `most`, which all allow as many blocks.
 struct BarrierCount {
   int taken, least, most;
 };
 
-/// The counts that agree with ncu's 'Block Limit Barriers'. nullopt if the report has the count itself or
-/// lacks the limit, if none agrees, and before cc 9.0, where cuda_occupancy.h has no such limit.
+/// The counts consistent with ncu's 'Block Limit Barriers'. nullopt if the report has the count itself or
+/// lacks the limit, if no count is consistent, and before cc 9.0, where cuda_occupancy.h has no such limit.
 [[nodiscard]] std::optional<BarrierCount> barriers_by_limit(const theory::SmLimits& sm, const KernelUse& use);
 
-/// What a compiler, linker or driver refused. `resource`: "shared data", "parameters", "registers" (of a
+/// An error of a compiler, linker or driver. `resource`: "shared data", "parameters", "registers" (of a
 /// function that a capped kernel calls), "definition" or "launch"; "shared memory", "threads" or "tensor
-/// memory" of a launch by Triton or XLA; empty if only the tool's `text` is known.
+/// memory" for a launch by Triton or XLA; empty if only the tool's `text` is known.
 struct Refused {
   std::string kernel;
   std::string resource;
@@ -77,8 +76,8 @@ struct Refused {
   std::string text;
 };
 
-/// The driver's shared memory in each block since cc 8.0. Since cc 9.0, cuobjdump and nvlink count it in
-/// kernels that use shared memory; cudaFuncAttributes leaves it out.
+/// Shared memory that the driver reserves per block since cc 8.0. Since cc 9.0, cuobjdump and nvlink count it
+/// in kernels that use shared memory; cudaFuncAttributes does not.
 inline constexpr std::size_t reserved_smem_bytes = 1024;
 [[nodiscard]] bool has_reserved_smem(const std::string& cc);
 
@@ -88,7 +87,7 @@ struct KernelUses {
   bool has_run = false;
   std::vector<KernelUse> kernels;
   std::vector<Refused> refused;
-  std::vector<std::string> left_out;  ///< what of the file is not answered, with its count
+  std::vector<std::string> left_out;  ///< skipped contents of the file, with counts
 };
 
 /// Merges launches of the same kernel and footprint, in the order of first launches.
@@ -105,7 +104,7 @@ class Launches {
 /// "sm_90a" -> "9.0", "sm_120" -> "12.0"; empty if it is not an architecture.
 [[nodiscard]] std::string cc_of(const std::string& architecture);
 
-using occbench::demangled;
+using occbench::demangle;
 
 /// The demangled name for a table: without arguments and "void ", its middle cut if it is longer than
 /// `max_length`.

@@ -40,8 +40,7 @@ constexpr unsigned set_max_registers = 0x9c8,  // USETMAXREG, which setmaxnreg b
 constexpr unsigned allocate_tensor_columns = 0x5e3,  // UTCATOMSWS.FIND_AND_SET, of tcgen05.alloc
     uniform_move = 0x882;                            // UMOV of an immediate
 
-/// The columns that the instruction at `at` allocates: a number of 32s, in a uniform register that was just
-/// set.
+/// The columns allocated by the instruction at `at`: a number of 32s in a uniform register that was just set.
 std::optional<int> allocated_columns(Bytes code, std::size_t at, unsigned number_register) {
   constexpr std::size_t most_distance = 8;
   constexpr int unit = 32, most = 512;
@@ -57,9 +56,9 @@ std::optional<int> allocated_columns(Bytes code, std::size_t at, unsigned number
   return std::nullopt;
 }
 
-/// Whether it computes with the stack's address: it reads R1 as one of its three operands. The second
-/// operand is a register in one form of an instruction and an immediate, constant or uniform register in the
-/// others.
+/// Whether the instruction computes with the stack's address: it reads R1 as one of its three operands. The
+/// second operand is a register in one form of an instruction; in others an immediate, constant or uniform
+/// register.
 bool takes_address(const Instruction& i) {
   const unsigned form = i.opcode() >> 9, base = i.opcode() & 0x1ff;
   const bool is_control = base >= 0x140 && base < 0x160;  // BRA, BMOV, ...: these fields are not registers
@@ -86,7 +85,8 @@ class LocalAccesses {
   }
 
   [[nodiscard]] bool has_array() const { return has_computed_; }
-  /// Spilled registers are at constants from the stack pointer, or, beside alloca(), from a frame pointer.
+  /// Spilled registers are at constant offsets from the stack pointer or, with alloca(), from a frame
+  /// pointer.
   [[nodiscard]] std::optional<std::uint64_t> spill_bytes() const {
     if (has_computed_ && (bytes_at_constants_ > 0 || has_frame_pointer_)) return std::nullopt;
     return bytes_at_constants_;
@@ -123,7 +123,7 @@ LocalMemory read_local_memory(Bytes code, std::size_t own_bytes) {
       else
         found.tensor_columns = std::max(*found.tensor_columns, *columns);
     } else if (i.opcode() == set_max_registers) {
-      const auto count = static_cast<int>((i.low >> 32) & 0x1ff);  // to 256
+      const auto count = static_cast<int>((i.low >> 32) & 0x1ff);  // up to 256
       int& least = found.least_requested_registers;
       least = least == 0 ? count : std::min(least, count);
       found.most_requested_registers = std::max(found.most_requested_registers, count);

@@ -32,7 +32,7 @@ std::string ncu_import(const std::string& report, bool with_parts) {
                     report +
                         ": ncu reads it, and is not here; put it on PATH, or give the CSV that `ncu "
                         "--import FILE --csv --page raw` prints elsewhere");
-  // Otherwise ncu reads options, and Python code of sections, from the working directory.
+  // Otherwise ncu reads options and section files (Python code) from the working directory.
   std::vector<std::string> words = {*ncu,    "--config-file", "off", "--import",      report,
                                     "--csv", "--page",        "raw", "--print-units", "base"};
   if (with_parts) words.insert(words.end(), {"--print-metric-instances", "details"});

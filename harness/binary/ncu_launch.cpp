@@ -28,7 +28,7 @@ int whole(const ReportNumber& number) { return static_cast<int>(std::lround(std:
 
 struct Metric {
   std::string_view name, label;
-  bool is_count;  ///< a whole number in its own unit
+  bool is_count;  ///< a whole number in its base unit
   void (*set)(KernelUse&, const ReportNumber&, const std::string& text);
 };
 
@@ -63,7 +63,7 @@ constexpr Metric metrics[] = {
      }},
     {"launch__shared_mem_config_size", "Shared Memory Configuration Size", true,
      [](KernelUse& use, const ReportNumber& n, const std::string&) {
-       constexpr double kib = 1024;  // configurations are whole KiB, also where 233.47 Kbyte is printed
+       constexpr double kib = 1024;  // configurations are whole KiB, even if printed as 233.47 Kbyte
        use.smem_config_bytes = static_cast<std::size_t>(std::round(n.value / kib) * kib);
      }},
     {"launch__occupancy_limit_shared_mem", "Block Limit Shared Mem", true,

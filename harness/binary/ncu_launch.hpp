@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches as Nsight Compute reports them, metric by metric, from any of its pages.
+// Launches as reported by Nsight Compute, metric by metric, from any of its pages.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace occbench::binary {
 
-/// Collects launches and converts them at the end, when the whole report has shown how it writes numbers.
+/// Collects launches and converts them at the end, when the report's number format is known.
 class NcuLaunches {
  public:
   struct Kernel {
@@ -32,7 +32,7 @@ class NcuLaunches {
   [[nodiscard]] std::size_t without_registers() const;
   [[nodiscard]] bool has_registers() const { return without_registers() < count(); }
 
-  /// The longest known name or label that `line` begins with, before a blank; empty if there is none.
+  /// The longest known name or label before a blank at the start of `line`, or "".
   [[nodiscard]] static std::string_view known_at(std::string_view line);
 
  private:

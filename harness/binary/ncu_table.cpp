@@ -11,14 +11,14 @@ bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// A launch has an ID; a summary begins with the process or the device. pandas writes an index before them.
+/// A launch has an ID; a summary begins with the process or device. pandas adds an index before them.
 bool is_header(const csv::Row& cells) {
   constexpr const char* first[] = {"ID", "Process ID", "Device", "Kernel Name"};
   return cells.size() > 1 && std::ranges::find(first, cells[cells[0].empty() ? 1 : 0]) != std::end(first) &&
          std::ranges::find(cells, "Kernel Name") != cells.end();
 }
 
-/// Which column of a summary stands for a metric: of times the mean, of footprints the largest.
+/// The column of a summary used for a metric: the mean for times, the largest for footprints.
 const char* summary_column(const std::string& metric) {
   return metric == "Duration" || metric == "gpu__time_duration.sum" ? "Average" : "Maximum";
 }
@@ -27,16 +27,16 @@ const char* summary_column(const std::string& metric) {
 
 csv::Record table_cells(std::string_view line, char separator) {
   constexpr std::string_view blanks = " \t";
-  const auto trimmed = [&](std::string_view text) {
+  const auto trim = [&](std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
     return text.substr(0, text.find_last_not_of(blanks) + 1);
   };
   if (separator != '|') return csv::parse(line, separator);
-  line = trimmed(line);
+  line = trim(line);
   if (line.starts_with('|')) line.remove_prefix(1);
   if (line.ends_with('|')) line.remove_suffix(1);
   csv::Record record = csv::parse(line, separator);
-  for (std::string& cell : record.fields) cell = trimmed(cell);
+  for (std::string& cell : record.fields) cell = trim(cell);
   return record;
 }
 
@@ -82,7 +82,7 @@ bool NcuTable::read(const std::string& printed) {
   if (is_short || cells_.size() > header_.size() || !record.complete) return false;
   cells_.resize(header_.size());
   if (at_.contains("ID") && !is_number(cell("ID"))) {
-    units_ = cells_;  // a raw page's second line
+    units_ = cells_;  // second line of page raw
     return false;
   }
   return !cell("Kernel Name").empty();

@@ -8,9 +8,9 @@
 namespace occbench::binary {
 namespace {
 
-constexpr std::string_view cell_borders = " \t|";  // a pasted table may be one of Markdown
+constexpr std::string_view cell_borders = " \t|";  // pasted tables may be Markdown
 
-std::string_view stripped(std::string_view text) {
+std::string_view strip_borders(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t|>"), text.size()));
   return text.substr(0, text.find_last_not_of(cell_borders) + 1);
 }
@@ -26,7 +26,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   }
 }
 
-/// "9.0" of ", Context 1, Stream 7, Device 0, CC 9.0" for "CC"; empty if it is not there.
+/// "9.0" from ", Context 1, Stream 7, Device 0, CC 9.0" for "CC", or "".
 std::string attribute(std::string_view attributes, std::string_view name) {
   const std::string key = ", " + std::string(name) + " ";
   const std::size_t at = attributes.find(key);
@@ -35,18 +35,18 @@ std::string attribute(std::string_view attributes, std::string_view name) {
   return std::string(value.substr(0, value.find(',')));
 }
 
-/// Where the attributes of a kernel's line begin; npos if it has none.
+/// Start of the attributes in a kernel's line; npos if there are none.
 std::size_t attributes_at(std::string_view line) {
   const std::size_t context = line.rfind(", Context ");
   if (context != std::string_view::npos && line.find(", Stream ", context) != std::string_view::npos)
     return context;
-  const std::size_t device = line.rfind(", Device ");  // of a summary
+  const std::size_t device = line.rfind(", Device ");  // in a summary
   return device != std::string_view::npos && line.find(", CC ", device) != std::string_view::npos
              ? device
              : std::string_view::npos;
 }
 
-/// Removes ", 2020-Mar-12 10:35:21", which ncu printed until 2021.
+/// Removes ", 2020-Mar-12 10:35:21", printed by ncu until 2021.
 std::string_view without_date(std::string_view name) {
   const std::size_t comma = name.rfind(", ");
   constexpr std::size_t date_length = 22;
@@ -95,7 +95,7 @@ void NcuText::read_metric(std::string_view line) {
   if (kernels_ == 0 || !seen_.insert(std::string(metric)).second) start({.name = "unnamed kernel"});
   seen_.emplace(metric);
   const std::string_view unit = words.size() > numbers ? words[0] : std::string_view();
-  // A summary has minimum, maximum and mean: of times the mean counts, of footprints the largest.
+  // A summary has minimum, maximum and mean: times use the mean, footprints the largest.
   const bool is_mean = metric == "Duration" || metric == "gpu__time_duration.sum";
   const bool takes_largest = is_summary_ && numbers >= 3 && !is_mean;
   launches_.add(metric, unit, words[words.size() - (takes_largest ? 2 : 1)]);
@@ -104,7 +104,7 @@ void NcuText::read_metric(std::string_view line) {
 bool NcuText::is_short_row(std::string_view row, std::size_t end) {
   if (table_end_ > 0) return end < table_end_;
   const bool is_padded = row.find("  ") != std::string_view::npos;
-  const bool is_short = rows_ >= 2 && is_padded && end < rows_end_;  // one row says nothing of its column
+  const bool is_short = rows_ >= 2 && is_padded && end < rows_end_;  // one row shows no width
   if (rows_++ == 0) rows_end_ = is_padded ? end : 0;
   if (end != rows_end_) rows_end_ = 0;
   return is_short;
@@ -112,7 +112,7 @@ bool NcuText::is_short_row(std::string_view row, std::size_t end) {
 
 void NcuText::read(std::string_view line) {
   const std::size_t end = line.find_last_not_of(" \t\r\n") + 1;
-  line = stripped(line);
+  line = strip_borders(line);
   if (line.starts_with("---") && line.find_first_not_of("- ") == std::string_view::npos) table_end_ = end;
   ends_in_short_row_ = !NcuLaunches::known_at(line).empty() && is_short_row(line, end);
   if (line.starts_with("Section: ")) has_section_ = true;

@@ -42,16 +42,16 @@ csv::Row split(const std::string& line, std::string_view separator) {
   return cells;
 }
 
-std::string trimmed(std::string_view text) {
+std::string trim(std::string_view text) {
   const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
   return std::string(text.substr(begin, text.find_last_not_of(' ') + 1 - begin));
 }
 
-/// What two blanks or more separate.
+/// Splits at two or more blanks.
 csv::Row titles(const std::string& line) {
   csv::Row cells;
   for (const std::string& part : split(line, "  "))
-    if (std::string title = trimmed(part); !title.empty()) cells.push_back(std::move(title));
+    if (std::string title = trim(part); !title.empty()) cells.push_back(std::move(title));
   return cells;
 }
 
@@ -114,10 +114,10 @@ csv::Row NsysCsv::cells_of(const std::string& line) {
   for (std::size_t end = 0; const Span& span : spans_) {
     if (span.begin >= line.size()) break;
     const std::string_view between = std::string_view(line).substr(end, span.begin - end);
-    if (between.find_first_not_of(' ') != between.npos) return {};  // no row
+    if (between.find_first_not_of(' ') != between.npos) return {};  // not a row
     const bool is_last = &span == &spans_.back();
     end = is_last ? line.size() : span.end;
-    cells.push_back(trimmed(std::string_view(line).substr(span.begin, end - span.begin)));
+    cells.push_back(trim(std::string_view(line).substr(span.begin, end - span.begin)));
   }
   return cells;
 }
@@ -128,7 +128,7 @@ void NsysCsv::read(const std::string& printed) {
       line.find("Reg/Trd") != std::string::npos || line.find("Registers Per Thread") != std::string::npos;
   if (header_.empty() && !may_be_header) return;
   if (may_be_header && read_any_header(line)) return;
-  if (line.starts_with("Processing [")) header_.clear();  // the table of another report follows
+  if (line.starts_with("Processing [")) header_.clear();  // another report's table follows
   if (header_.empty() || line.starts_with("==")) return;
   const csv::Row cells = cells_of(line);
   if (cells.size() >= header_.size()) return read_row(cells);
@@ -139,12 +139,12 @@ void NsysCsv::read_row(const csv::Row& cells) {
   if (cell(cells, grid_x).empty() && !number(cells, duration)) {  // nvprof's second line
     for (std::size_t field = 0; field < field_count; ++field) {
       units_[field] = cells[at_[field]];
-      if (units_[field] == "KB" || units_[field] == "MB") units_[field].insert(1, "i");  // 1,024 of them
+      if (units_[field] == "KB" || units_[field] == "MB") units_[field].insert(1, "i");  // 1,024 each
     }
     return;
   }
   std::array<std::int64_t, 7> counts{};  // grid, block and registers
-  bool is_copy = true, is_known = true;  // a copy has none of them
+  bool is_copy = true, is_known = true;  // a copy has none of these
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const auto field = static_cast<Field>(grid_x + i);
     const auto value = number(cells, field);
@@ -160,7 +160,7 @@ void NsysCsv::read_row(const csv::Row& cells) {
   const double threads =
       static_cast<double>(counts[3]) * static_cast<double>(counts[4]) * static_cast<double>(counts[5]);
   if (!is_known || blocks < 1 || blocks > 4e18 || threads < 1 || threads > 1e6) {
-    ++unknown_;
+    ++unknown_launches_;
     return;
   }
   const auto time = number(cells, duration), fixed = number(cells, static_smem),

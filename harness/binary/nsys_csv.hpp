@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches in `nsys stats --report cuda_gpu_trace`, as csv, tsv or in columns, and in `nvprof
+// Launches from `nsys stats --report cuda_gpu_trace`, as csv, tsv or columns, and from `nvprof
 // --print-gpu-trace --csv`.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace occbench::binary {
 
-/// Reads the table line by line and skips the output of other programs. Its shared memory is rounded, unless
-/// it is in bytes.
+/// Reads the table line by line and skips the output of other programs. Shared memory is rounded unless it is
+/// in bytes.
 class NsysCsv {
  public:
   void read(const std::string& printed);
@@ -24,8 +24,8 @@ class NsysCsv {
   [[nodiscard]] bool is_nsys() const { return is_nsys_; }
   [[nodiscard]] bool is_nvprof() const { return is_nvprof_; }
   [[nodiscard]] bool is_cut() const { return is_cut_; }
-  /// Launches that lack registers or a shape.
-  [[nodiscard]] std::int64_t unknown() const { return unknown_; }
+  /// Launches without registers or shape.
+  [[nodiscard]] std::int64_t unknown_launches() const { return unknown_launches_; }
   /// Merged by kernel, footprint and device.
   [[nodiscard]] std::vector<KernelUse> kernels() { return launches_.take(); }
 
@@ -52,7 +52,7 @@ class NsysCsv {
   bool read_header(const csv::Row& cells);
   /// Tries each layout.
   bool read_any_header(const std::string& line);
-  /// The row's cells; none of a line that is no row, whatever is missing at its end.
+  /// The row's cells, of which the last may be missing; empty if the line is not a row.
   csv::Row cells_of(const std::string& line);
   void read_row(const csv::Row& cells);
   [[nodiscard]] const std::string& cell(const csv::Row& cells, Field field) const;
@@ -61,16 +61,16 @@ class NsysCsv {
   csv::Row header_;
   Layout layout_ = Layout::cells;
   char separator_ = ',';
-  std::vector<Span> spans_;  ///< of the columns, by the dashes below the header
+  std::vector<Span> spans_;  ///< column extents, from the dashes below the header
   std::array<std::size_t, field_count> at_{};
   std::array<std::string, field_count> units_;
   Launches launches_;
-  std::int64_t unknown_ = 0;
+  std::int64_t unknown_launches_ = 0;
   bool is_nsys_ = false, is_nvprof_ = false, is_cut_ = false;
 };
 
-/// Launches in what `nsys export --type sqlite` writes: exact bytes, the grid and the device. Throws Damaged
-/// if the file is no database or has no table of nsys. `left_out` counts launches without registers.
+/// Launches from `nsys export --type sqlite`: exact bytes, the grid and the device. Throws Damaged if the
+/// file is not a database or has no nsys table. `left_out` counts launches without registers.
 [[nodiscard]] KernelUses read_nsys_sqlite(const ByteSource& source);
 
 }  // namespace occbench::binary

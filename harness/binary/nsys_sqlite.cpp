@@ -20,7 +20,7 @@ struct Gpu {
 
 using Gpus = std::map<std::int64_t, Gpu>;
 
-/// By CUDA's number of the device.
+/// By CUDA's device number.
 Gpus gpus_of(const SqliteFile& file) {
   Gpus by_id;
   file.each_row("TARGET_INFO_GPU", {"id", "name", "smCount", "computeMajor", "computeMinor"},
@@ -41,7 +41,7 @@ Gpus gpus_of(const SqliteFile& file) {
   return by_cuda;
 }
 
-/// The product of three sides; nullopt if one is missing or it exceeds `most`.
+/// The product of three dimensions; nullopt if one is missing or it exceeds `most`.
 std::optional<std::int64_t> product(const std::vector<SqlValue>& row, std::size_t at, std::int64_t most) {
   std::int64_t result = 1;
   for (std::size_t i = at; i < at + 3; ++i) {
@@ -53,7 +53,7 @@ std::optional<std::int64_t> product(const std::vector<SqlValue>& row, std::size_
 }
 
 /// The launch in a row of read_nsys_sqlite's columns; nullopt if its registers, memory or shape are missing
-/// or out of range. Its name is the number of a string, which read_names replaces by the text.
+/// or out of range. Its name is a string's number, which read_names replaces by the text.
 std::optional<KernelUse> launch_of(const std::vector<SqlValue>& row, const Gpus& gpus) {
   const auto registers = integer(row[2]), fixed = integer(row[3]), dynamic = integer(row[4]);
   const auto blocks = product(row, 8, std::int64_t{1} << 62), threads = product(row, 11, 1000000);
@@ -81,9 +81,9 @@ std::optional<KernelUse> launch_of(const std::vector<SqlValue>& row, const Gpus&
   return use;
 }
 
-/// Replaces the numbers that launch_of left for names by the texts of the strings.
+/// Replaces the string numbers that launch_of stored as names by their texts.
 void read_names(const SqliteFile& file, std::vector<KernelUse>& kernels) {
-  // Only the names of kernels are kept: a report may have millions of strings.
+  // Keeps only the names of kernels: a report may have millions of strings.
   std::unordered_map<std::string, std::string> names;
   for (const KernelUse& use : kernels) names.try_emplace(use.name);
   file.each_row("StringIds", {"id", "value"}, [&](const std::vector<SqlValue>& row) {

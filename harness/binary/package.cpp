@@ -33,7 +33,7 @@ struct Directory {
   std::uint64_t at = 0, bytes = 0;
 };
 
-/// The directory, which the record at a zip's end names.
+/// The central directory, located by the record at a zip's end.
 std::optional<Directory> directory_of(const ByteSource& zip) {
   constexpr std::uint64_t most_comment = 0xffff;
   if (zip.size() < end_bytes) return std::nullopt;
@@ -57,7 +57,7 @@ std::optional<Directory> directory_of(const ByteSource& zip) {
   return found;
 }
 
-/// Sizes and the offset of more than 32 bits, which stand in an extra field in this order.
+/// 64-bit sizes and offset, stored in this order in an extra field.
 void read_zip64_extra(Bytes extra, std::array<std::uint64_t*, 3> wide) {
   constexpr std::uint16_t zip64 = 1;
   while (extra.size() >= 4) {
@@ -75,7 +75,7 @@ void read_zip64_extra(Bytes extra, std::array<std::uint64_t*, 3> wide) {
   }
 }
 
-/// `entry`: of the directory, with its name and extra fields.
+/// `entry`: from the directory, with its name and extra fields.
 PackedMember zip_member(const ByteSource& zip, Bytes entry, std::size_t name_bytes) {
   constexpr unsigned is_encrypted = 1, stored = 0, deflated = 8;
   std::uint64_t packed_bytes = number_at<std::uint32_t>(entry, 20),
@@ -128,7 +128,7 @@ std::string for_each_in_zip(const ByteSource& zip, const std::function<void(cons
 
 constexpr std::size_t tar_block = 512;
 
-/// Octal digits, or since GNU a big-endian number after a byte with its highest bit set.
+/// Octal digits or, in GNU's format, a big-endian number after a byte with the highest bit set.
 std::optional<std::uint64_t> tar_number(std::string_view field) {
   std::uint64_t value = 0;
   if (!field.empty() && (static_cast<unsigned char>(field[0]) & 0x80) != 0) {
@@ -150,7 +150,7 @@ bool is_tar_header(Bytes header) {
   return tar_number(text.substr(sum_at, sum_end - sum_at)) == sum;
 }
 
-/// Takes path and size out of pax records: "27 path=NAME\n".
+/// Parses path and size from pax records: "27 path=NAME\n".
 void read_pax(std::string_view records, std::string& name, std::optional<std::uint64_t>& size) {
   while (!records.empty()) {
     std::size_t bytes = 0;
@@ -176,7 +176,7 @@ std::string for_each_in_tar(const ByteSource& tar, const std::function<void(cons
   for (std::uint64_t at = 0; at < tar.size();) {
     if (tar.size() - at < tar_block) return "is a tar file that is cut off";
     const Bytes header = tar.read(at, tar_block, buffer);
-    if (header[0] == std::byte{}) return "";  // two blocks of zeros are the end
+    if (header[0] == std::byte{}) return "";  // two zero blocks mark the end
     const std::string_view text = text_of(header);
     const auto field = [&](std::size_t begin, std::size_t size) {
       const std::string_view whole = text.substr(begin, size);
@@ -212,7 +212,7 @@ std::string for_each_in_tar(const ByteSource& tar, const std::function<void(cons
              .content = content,
              .refusal = is_sparse ? "is a sparse file; unpack it first" : ""});
   }
-  return "is a tar file that is cut off";  // behind a whole member
+  return "is a tar file that is cut off";  // after a whole member
 }
 
 }  // namespace

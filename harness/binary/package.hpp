@@ -15,7 +15,7 @@ namespace occbench::binary {
 enum class Package { none, zip, tar, gzip };
 
 inline constexpr std::size_t package_header_bytes = 512;
-/// Decides by the first `package_header_bytes`.
+/// Checks the first `package_header_bytes`.
 [[nodiscard]] Package package_of(Bytes begin);
 
 enum class Packing { none, deflate, gzip };
@@ -38,14 +38,14 @@ struct PackedMember {
 /// The first bytes of a member, at most `package_header_bytes`. Throws Damaged.
 [[nodiscard]] Bytes begin_of(const PackedMember& member, Buffer& buffer);
 
-/// A decompressed member, in a file of $TMPDIR that has no name.
+/// A decompressed member in an unnamed file in $TMPDIR.
 struct UnpackedMember {
   Descriptor file;
   std::uint64_t size = 0;
 
   [[nodiscard]] ByteSource source() const { return {file.get(), size}; }
 };
-/// Throws Damaged, also if `unpacking` does not allow as much.
+/// Throws Damaged, also if it exceeds what `unpacking` allows.
 [[nodiscard]] UnpackedMember unpack(const PackedMember& member, Unpacking& unpacking);
 
 }  // namespace occbench::binary

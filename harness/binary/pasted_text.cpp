@@ -31,8 +31,8 @@ std::string shape_of(std::string_view prefix) {
   return shape;
 }
 
-/// The length of what has this shape at the beginning of a line; 0 if it differs.
-std::size_t matched(std::string_view line, std::string_view shape) {
+/// The length of the match of this shape at the start of a line; 0 if it does not match.
+std::size_t match_length(std::string_view line, std::string_view shape) {
   std::size_t at = 0;
   const auto skip = [&](auto is_kind) {
     const std::size_t begin = at;
@@ -52,13 +52,13 @@ std::size_t matched(std::string_view line, std::string_view shape) {
   return at;
 }
 
-/// Whether these are cells of a table rather than what stands before each line.
+/// Whether these are table cells rather than a line prefix.
 bool is_cells(std::string_view shape) {
   return shape.ends_with(',') || shape.ends_with(';') || shape.ends_with("ID") ||
          std::ranges::count(shape, '|') > 1;
 }
 
-/// The number that a line begins with; 0 if it does not.
+/// The number at the start of a line, or 0.
 std::int64_t first_number(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(spaces), line.size()));
   std::int64_t number = 0;
@@ -66,7 +66,7 @@ std::int64_t first_number(std::string_view line) {
   return number;
 }
 
-/// Words with which a line of a tool begins, spaces aside. No row of a table has them inside.
+/// Words at the start of a tool's lines, ignoring spaces. No table row has them inside.
 // clang-format off
 constexpr std::string_view first_words[] = {
     "\"ID\"", "\"Process ID\"", "\"Device\"", "\"Kernel Name\"",  // ncu's tables
@@ -77,7 +77,7 @@ constexpr std::string_view first_words[] = {
     "arch = sm_", "REG:", "ptxas info ", "nvlink info "};
 // clang-format on
 
-/// Whether another line of a tool begins here, so that the line before it has ended.
+/// Whether a new line of a tool begins here, so that the previous line has ended.
 bool begins_line(const std::string& line) {
   static const RE2 beginning(R"(\b(?:ptxas|nvlink) (?:info|error|warning|fatal)|bytes stack frame|)"
                              R"(^\s*Function |^\s*Fatbin |arch = sm_|)"
@@ -86,14 +86,14 @@ bool begins_line(const std::string& line) {
   return RE2::PartialMatch(line, beginning);
 }
 
-/// A row of a table as Markdown and quotes mark it.
+/// A table row as marked by Markdown and quotes.
 std::string_view without_table_marks(std::string_view line) {
   constexpr std::string_view marks = " \t|>";
   line.remove_prefix(std::min(line.find_first_not_of(marks), line.size()));
   return line.substr(0, line.find_last_not_of(marks) + 1);
 }
 
-/// Whether a line of a tool lacks its end.
+/// Whether a tool's line is incomplete.
 bool is_cut(const std::string& line) {
   constexpr std::size_t longest = 1000;  // no terminal is wider
   if (line.size() > longest) return false;
@@ -112,7 +112,7 @@ bool is_cut(const std::string& line) {
   return RE2::PartialMatch(line, begun) && !RE2::PartialMatch(line, ended);
 }
 
-/// Where a text is wrapped: a terminal cuts all lines at one width, a program for e-mail between words.
+/// How a text is wrapped: a terminal cuts all lines at one width, an e-mail program between words.
 class WrappedWidth {
  public:
   /// `printed`: the line with its prefix.
@@ -124,7 +124,7 @@ class WrappedWidth {
   }
   [[nodiscard]] bool is_at_end_of(std::string_view printed) const {
     if (width_ > 0) return is_one_ && printed.size() == width_;
-    return printed.size() == longest_ && !is_blank(printed.back());  // rules of ncu are padded with spaces
+    return printed.size() == longest_ && !is_blank(printed.back());  // ncu's rules are padded with spaces
   }
 
  private:
@@ -132,7 +132,7 @@ class WrappedWidth {
   bool is_one_ = true;
 };
 
-/// Puts the parts of a line together.
+/// Joins the parts of a wrapped line.
 class Unwrapping {
  public:
   Unwrapping(const WrappedWidth& wrapped, const std::function<void(const std::string&)>& read)
@@ -152,7 +152,7 @@ class Unwrapping {
     is_full_ = wrapped_.is_at_end_of(printed);
   }
   void end() {
-    // Shorter lines carry no information, and a text may have millions; but a quote begins a cut row.
+    // Shorter lines carry no information, and a text may have millions; but a quote begins a wrapped row.
     constexpr std::size_t shortest = 4;
     if (parts_ > 0 && (line_.size() >= shortest || line_.starts_with('"'))) read_(line_);
     parts_ = 0;
@@ -177,7 +177,7 @@ class Unwrapping {
            (RE2::PartialMatch(line_, name) && next.find_first_of(spaces) == next.npos);
   }
 
-  /// Whether the line was cut inside a word or a number rather than between two.
+  /// Whether the line was cut inside a word or number rather than between two.
   [[nodiscard]] bool is_word_cut(const std::string& next) const {
     static const RE2 word(
         R"(^(?:bytes|registers|function|[gls]mem|cmem|barriers|used|uses|too|much|shared|data|with|max|)"
@@ -199,7 +199,7 @@ class Unwrapping {
   int parts_ = 0;
 };
 
-/// Calls visit(line) for each that is not empty; also a carriage return ends one, as that of a progress bar.
+/// Calls visit(line) for each non-empty line; carriage returns also end lines, as in progress bars.
 void each_raw_line(std::string_view text, const auto& visit) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
@@ -217,11 +217,11 @@ void LinePrefixes::observe(std::string_view line) {
   for (const std::string_view words : first_words) {
     std::size_t at = line.find(words);
     if (at == line.npos || at > longest) continue;
-    if (at > 0 && line[at - 1] == '"') --at;  // of a cell
+    if (at > 0 && line[at - 1] == '"') --at;  // part of a cell
     const std::string_view prefix = line.substr(0, at);
     std::string shape = shape_of(prefix);
     if (shape.empty() || shape.find('"') != shape.npos || is_cells(shape)) continue;
-    // A number alone may be a cell of a table, unless it counts lines.
+    // A lone number may be a table cell, unless it counts lines.
     const bool is_number = prefix.find_first_not_of("0123456789 \t") == prefix.npos;
     if (is_number && last_number_ != last_number + 1) continue;
     if (shapes_.size() < most_shapes && std::ranges::find(shapes_, shape) == shapes_.end())
@@ -229,9 +229,9 @@ void LinePrefixes::observe(std::string_view line) {
   }
 }
 
-std::string_view LinePrefixes::removed(std::string_view line) const {
+std::string_view LinePrefixes::strip(std::string_view line) const {
   std::size_t longest = 0;
-  for (const std::string& shape : shapes_) longest = std::max(longest, matched(line, shape));
+  for (const std::string& shape : shapes_) longest = std::max(longest, match_length(line, shape));
   return line.substr(longest);
 }
 
@@ -246,7 +246,7 @@ void each_pasted_line(const std::string& text, const std::function<void(const st
   Unwrapping unwrapping(wrapped, read);
   each_raw_line(text, [&](std::string_view line) {
     const std::string plain = plain_line(line);
-    unwrapping.add(std::string(prefixes.removed(plain)), line);
+    unwrapping.add(std::string(prefixes.strip(plain)), line);
   });
   unwrapping.end();
 }

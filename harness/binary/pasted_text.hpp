@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of a tool as people paste it: quoted, indented, behind a log's timestamps, wrapped by a terminal.
+// A tool's output as people paste it: quoted, indented, after a log's timestamps, wrapped by a terminal.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace occbench::binary {
 
-/// What stands before each line of a tool's output, such as a timestamp, a rank, a line number or '>'.
-/// It is what precedes those words of a line that only a tool prints.
+/// The prefix of each line, such as a timestamp, a rank, a line number or '>': the text before words that
+/// only a tool prints.
 class LinePrefixes {
  public:
-  /// Learns the prefix of a line, if it has one. All lines are observed in order, before any is read.
+  /// Learns the prefix of a line, if any. All lines are observed in order before any is read.
   void observe(std::string_view line);
-  /// The line without its prefix; unchanged if it has none.
-  [[nodiscard]] std::string_view removed(std::string_view line) const;
+  /// The line without its prefix, if it has one.
+  [[nodiscard]] std::string_view strip(std::string_view line) const;
 
  private:
-  std::vector<std::string> shapes_;  ///< '\1' stands for digits and ' ' for any number of blanks
-  std::int64_t last_number_ = 0;     ///< that the line before began with
+  std::vector<std::string> shapes_;  ///< '\1': digits; ' ': any number of blanks
+  std::int64_t last_number_ = 0;     ///< number at the start of the previous line
 };
 
-/// Calls read(line) for the lines of a text, without prefixes, colours and HTML entities. A line that a
-/// terminal or an e-mail has wrapped is put together if its form tells.
+/// Calls read(line) for the lines of a text, without prefixes, colours and HTML entities. Joins lines that a
+/// terminal or an e-mail has wrapped, if their form shows it.
 void each_pasted_line(const std::string& text, const std::function<void(const std::string&)>& read);
 
 }  // namespace occbench::binary

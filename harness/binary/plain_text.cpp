@@ -23,8 +23,8 @@ void append_utf8(std::string& text, char32_t c) {
   }
 }
 
-/// Of CSI (colours, GitLab's "ESC[0K"), OSC (links), which BEL or ESC \\ ends, or a character set at the
-/// beginning. 0 of any other: names may hold one, and keep it.
+/// Length of an escape sequence: CSI (colours, GitLab's "ESC[0K"), OSC (links, ended by BEL or ESC \\), or a
+/// character set at the beginning. 0 for others, which stay: names may contain them.
 std::size_t escape_length(std::string_view text) {
   constexpr std::size_t introducer = 2;
   const auto is_final = [](char c) { return c >= '@' && c <= '~'; };
@@ -40,19 +40,19 @@ std::size_t escape_length(std::string_view text) {
 }
 
 std::string without_escapes(std::string_view line) {
-  std::string kept;
+  std::string plain;
   while (!line.empty()) {
     const std::size_t escape = std::min(line.find('\x1b'), line.size());
-    kept += line.substr(0, escape);
+    plain += line.substr(0, escape);
     line.remove_prefix(escape);
     const std::size_t length = escape_length(line);
-    if (length == 0) kept += line.substr(0, 1);
+    if (length == 0) plain += line.substr(0, 1);
     line.remove_prefix(std::min(std::max(length, std::size_t{1}), line.size()));
   }
-  return kept;
+  return plain;
 }
 
-/// What a browser, a chat or an office program puts in place of a character of the tool's.
+/// Characters that browsers, chats and office programs substitute for the tool's.
 struct Replacement {
   std::string_view written, meant;
 };
@@ -62,7 +62,7 @@ constexpr Replacement replacements[] = {{"&lt;", "<"},         {"&gt;", ">"},   
                                         {"\xE2\x80\x99", "'"}, {"\xE2\x80\x9C", "\""}, {"\xE2\x80\x9D", "\""},
                                         {"\xC2\xA0", " "}};
 
-/// Whether a blank that `rest` begins with stands between digits, where it is part of a number.
+/// Whether a blank at the start of `rest` is between digits and so part of a number.
 bool groups_digits(std::string_view before, std::string_view rest) {
   constexpr std::string_view no_break = "\xC2\xA0";
   const auto is_digit = [](std::string_view text, std::size_t at) {

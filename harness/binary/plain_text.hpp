@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text as shells and CI logs store it, made that of the tool that printed it.
+// Restores the original text of a tool from what shells and CI logs store.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace occbench::binary {
 
-/// Converts UTF-16, which PowerShell's `>` writes, to UTF-8, part by part.
+/// Converts UTF-16 (PowerShell's `>`) to UTF-8, part by part.
 class Utf16 {
  public:
   enum class Order { little_endian, big_endian };
   explicit Utf16(Order order) : order_(order) {}
 
-  /// What is known so far; half a character waits for the next part. A lone surrogate becomes '?'.
+  /// The complete characters so far; half a character waits for the next part. Lone surrogates become '?'.
   [[nodiscard]] std::string decode(std::string_view bytes);
 
  private:
@@ -22,7 +22,7 @@ class Utf16 {
   char32_t first_ = 0;  ///< the first unit of a pair, or 0
 };
 
-/// The line without colours and links of a terminal, HTML entities, typographic quotes and blanks at its end.
+/// The line without terminal colours and links, HTML entities, typographic quotes and trailing blanks.
 [[nodiscard]] std::string plain_line(std::string_view printed);
 
 }  // namespace occbench::binary

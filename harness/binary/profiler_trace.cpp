@@ -20,7 +20,7 @@
 namespace occbench::binary {
 namespace {
 
-/// The fields that are read of an event, or of an entry of deviceProperties.
+/// The fields read from an event or a deviceProperties entry.
 struct Event {
   std::string category, name, details;
   double duration_us = 0;
@@ -29,8 +29,8 @@ struct Event {
   bool has_block = false, has_grid = false;
 };
 
-/// A number of XLA's "regs:40 static_shared:0 dynamic_shared:16384 grid:4096,1,1 block:256,1,1 occ_pct:75",
-/// or the product of several; nullopt if it is not there.
+/// A number (or product of several) from XLA's "regs:40 static_shared:0 dynamic_shared:16384 grid:4096,1,1
+/// block:256,1,1 occ_pct:75"; nullopt if it is missing.
 std::optional<double> detail(std::string_view details, std::string_view key) {
   for (std::size_t at = 0; (at = details.find(key, at)) != std::string_view::npos; at += key.size()) {
     const bool is_word = at == 0 || details[at - 1] == ' ' || details[at - 1] == '\n';
@@ -50,7 +50,7 @@ std::optional<double> detail(std::string_view details, std::string_view key) {
   return std::nullopt;
 }
 
-/// Of one to three numbers, as in "(8, 8, 1)" or "8x8x1". Returns whether the text is that.
+/// Reads one to three numbers, as in "(8, 8, 1)" or "8x8x1". Returns whether the text has this form.
 bool set_product(const std::string& shape, double& product) {
   if (shape.find_first_not_of("0123456789 ,x()[]") != std::string::npos) return false;
   product = 1;
@@ -66,7 +66,7 @@ bool set_product(const std::string& shape, double& product) {
   return count >= 1 && count <= 3;
 }
 
-/// Collects the entries of "traceEvents" and "deviceProperties", or of an array that is the root.
+/// Collects the entries of "traceEvents" and "deviceProperties", or of a root array.
 class Handler : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return true; }
@@ -191,7 +191,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  /// XLA's details, and numbers that a tool has written as text: "32", "[512, 1, 1]", "16x16x1".
+  /// XLA's details, and numbers written as text: "32", "[512, 1, 1]", "16x16x1".
   void text_argument(const std::string& value) {
     const std::string& key = levels_.back();
     if (key == "kernel_details") event_.details = value.substr(0, longest_name);
@@ -290,7 +290,7 @@ class TraceBytes {
       return size > 0;
     }
 
-    /// The parser stores each string as a whole.
+    /// The parser holds each string as a whole.
     void check_tokens() {
       constexpr std::size_t longest = std::size_t{16} << 20;
       refuse_zero_bytes(std::string_view(buffer.data(), size));

@@ -32,7 +32,7 @@ namespace occbench::binary {
 namespace {
 
 constexpr std::size_t longest_text = std::size_t{256}
-                                     << 20;  // of a build log or a table; traces are unlimited
+                                     << 20;  // for build logs and tables; traces are unlimited
 
 /// A file or pipe, decompressed, in UTF-8 and without a byte-order mark.
 class Content {
@@ -53,11 +53,11 @@ class Content {
     if (utf16_) begin_ = utf16_->decode(std::string_view(begin_).substr(little_endian.size()));
   }
 
-  /// Its first bytes, which read() returns again.
+  /// The first bytes, which read() returns again.
   [[nodiscard]] std::string_view begin() const { return begin_; }
 
   std::size_t read(char* buffer, std::size_t size) {
-    if (at_ == begin_.size()) return utf16_ ? converted(buffer, size) : file_.read(buffer, size);
+    if (at_ == begin_.size()) return utf16_ ? read_converted(buffer, size) : file_.read(buffer, size);
     const std::size_t part = std::min(size, begin_.size() - at_);
     std::memcpy(buffer, begin_.data() + at_, part);
     at_ += part;
@@ -65,8 +65,8 @@ class Content {
   }
 
  private:
-  /// A unit of two bytes is at most three in UTF-8, and a pair of them four.
-  std::size_t converted(char* buffer, std::size_t size) {
+  /// A two-byte unit needs at most three bytes in UTF-8, a pair of units four.
+  std::size_t read_converted(char* buffer, std::size_t size) {
     std::string units(size / 2, '\0'), text;
     while (text.empty()) {
       const std::size_t got = file_.read(units.data(), units.size());
@@ -87,7 +87,7 @@ void each_line(const std::string& text, const auto& read) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     constexpr std::size_t shortest = 4;  // shorter lines carry no information, and a file may have millions
-    if (end - at >= shortest || end == text.size()) {  // the last may be the beginning of a row
+    if (end - at >= shortest || end == text.size()) {  // the last line may begin a row
       std::string line = text.substr(at, end - at);
       if (line.ends_with('\r')) line.pop_back();
       read(line);
@@ -106,7 +106,7 @@ std::string whole(Content& file, const std::string& source) {
   return text;
 }
 
-/// Whether it begins with an object or an array of objects; a ninja log begins with "[1/20]".
+/// Whether it begins with an object or an array of objects; ninja logs begin with "[1/20]".
 bool is_json(std::string_view text) {
   const auto skip_blanks = [&] {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
@@ -146,7 +146,7 @@ KernelUses of_report(const std::string& text, const std::string& source) {
   return of_ncu(ncu, "ncu report", source);
 }
 
-/// `is_terminated`: the text ends with a line.
+/// `is_terminated`: the text ends with a line feed.
 KernelUses of_nsys(NsysCsv& nsys, const std::string& source, bool is_terminated) {
   if (nsys.is_cut()) throw UserError(Exit::file, source + ": is cut off: a row of its table has no end");
   KernelUses found{.source = nsys.is_nvprof() ? "nvprof --print-gpu-trace" : "nsys cuda_gpu_trace",
@@ -154,14 +154,15 @@ KernelUses of_nsys(NsysCsv& nsys, const std::string& source, bool is_terminated)
                    .kernels = nsys.kernels()};
   if (found.kernels.empty())
     throw UserError(Exit::file, source + ": is " + found.source + " without a kernel");
-  if (nsys.unknown() > 0)
-    found.left_out.push_back(std::to_string(nsys.unknown()) + " launches without registers or shape");
+  if (nsys.unknown_launches() > 0)
+    found.left_out.push_back(std::to_string(nsys.unknown_launches()) +
+                             " launches without registers or shape");
   if (!is_terminated)
     found.left_out.emplace_back("perhaps the end of the last kernel's name: the text ends within a line");
   return found;
 }
 
-/// Refuses by name what holds no registers, or none of an NVIDIA GPU.
+/// Rejects, by name, forms without registers or without NVIDIA GPUs.
 void refuse_known(const std::string& text, const std::string& source) {
   struct Form {
     std::string_view columns[2];
@@ -182,7 +183,7 @@ void refuse_known(const std::string& text, const std::string& source) {
       throw UserError(Exit::file, source + ": " + form.what);
 }
 
-/// A log of which a part is missing would leave out that kernel.
+/// An incomplete log would omit that kernel.
 void refuse_incomplete(const std::optional<std::string>& kernel, const std::string& source) {
   constexpr std::size_t longest_name = 100;
   if (kernel)
@@ -190,7 +191,7 @@ void refuse_incomplete(const std::optional<std::string>& kernel, const std::stri
                                     printable(short_name(*kernel, longest_name)) + "' uses");
 }
 
-/// Whether the last line has no line feed, and ends before the name of the kernel that it begins.
+/// Whether the last line has no line feed and ends before the name of the kernel it begins.
 bool ends_before_name(std::string_view text) {
   std::string line;
   for (const char c : text.substr(text.find_last_of("\r\n") + 1)) {
@@ -201,16 +202,16 @@ bool ends_before_name(std::string_view text) {
                                            "nvlink info : Function properties for '", "Function "};
   return std::ranges::any_of(openings, [&](std::string_view opening) {
     const std::size_t begin =
-        line.find(opening.substr(0, opening.find(" info")));  // behind a build's own words
+        line.find(opening.substr(0, opening.find(" info")));  // after the build tool's own words
     const std::string_view rest = std::string_view(line).substr(begin == line.npos ? 0 : begin);
     return !rest.empty() && opening.starts_with(rest);
   });
 }
 
-/// The linked kernels, and of the others those that are not linked; spills are known from ptxas alone.
+/// The linked kernels plus the unlinked versions of all others; only ptxas knows spills.
 std::vector<KernelUse> linked_first(std::vector<KernelUse> compiled, const std::vector<KernelUse>& linked) {
   using ByArchitecture = std::map<std::string, std::vector<std::size_t>>;
-  std::unordered_map<std::string, ByArchitecture> left;  // those of no linked kernel so far, by name
+  std::unordered_map<std::string, ByArchitecture> left;  // kernels not linked so far, by name
   for (std::size_t i = 0; i < compiled.size(); ++i) left[compiled[i].name][compiled[i].cc].push_back(i);
   std::vector<bool> is_linked(compiled.size());
   std::vector<KernelUse> all = linked;
@@ -237,10 +238,10 @@ std::vector<KernelUse> linked_first(std::vector<KernelUse> compiled, const std::
   return all;
 }
 
-/// What of a log's reports belongs to no kernel for certain.
+/// Reports in a log that cannot be assigned to a kernel.
 void add_left_out(const OpenReports& reports, std::int64_t lines_of_no_kernel, KernelUses& found) {
   constexpr std::size_t longest_name = 60;
-  if (const auto& names = reports.mixed(); !names.empty())
+  if (const auto& names = reports.interleaved_kernels(); !names.empty())
     found.left_out.push_back(std::to_string(names.size()) + " kernels, '" +
                              printable(short_name(names.front(), longest_name)) +
                              "' the first: lines of two compilers are mixed, so whose registers are whose is "
@@ -303,7 +304,7 @@ KernelUses of_trace(Content& content, const std::string& source) {
   }
 }
 
-/// A database is read page by page; of a pipe or a packed file it must fit into memory.
+/// Reads a database page by page; from a pipe or packed file, it must fit into memory.
 KernelUses of_sqlite(const Descriptor& file, Content& content, const std::string& source) {
   std::array<char, SqliteFile::magic.size()> first{};
   const bool is_seekable = pread(file.get(), first.data(), first.size(), 0) == ssize_t{first.size()} &&
@@ -319,7 +320,7 @@ KernelUses of_sqlite(const Descriptor& file, Content& content, const std::string
   }
 }
 
-/// Whether it begins as an ELF file, a fatbin or an archive.
+/// Whether it begins like an ELF file, a fatbin or an archive.
 bool is_binary(std::string_view text) {
   return text.starts_with(
              "\x7f"

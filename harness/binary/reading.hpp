@@ -9,10 +9,10 @@
 
 namespace occbench::binary {
 
-/// Reads kernels from what compilers and profilers wrote (docs/reading.md lists the forms), possibly
-/// gzip-compressed. `source` of the answer names the form. `path` is "-" for stdin; `source` names the file
-/// in messages. Throws UserError: Exit::file if it is none of these or has no kernel, Exit::tool_missing if
-/// reading it needs ncu, which is not installed.
+/// Reads kernels from output of compilers and profilers (docs/reading.md lists the forms), also
+/// gzip-compressed. The result's `source` names the form. `path` is "-" for stdin; `source` names the file in
+/// messages. Throws UserError: Exit::file if the form is unknown or there is no kernel, Exit::tool_missing if
+/// it needs ncu, which is not installed.
 [[nodiscard]] KernelUses read_kernels(Descriptor file, const std::string& path, const std::string& source);
 
 /// The ncu output of `ncu --csv` or an .ncu-rep, including metric instances if available. Throws as above.

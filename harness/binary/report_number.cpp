@@ -8,7 +8,7 @@
 namespace occbench::binary {
 namespace {
 
-/// A number without blanks and apostrophes, and where its marks are.
+/// A number without blanks and apostrophes, and the positions of its marks.
 struct Digits {
   std::string text;
   std::size_t points = 0, commas = 0;
@@ -19,7 +19,7 @@ struct Digits {
   [[nodiscard]] std::size_t decimals() const { return text.size() - last_mark - 1; }
 };
 
-/// nullopt if there is anything but digits, marks and a sign.
+/// nullopt if there are other characters than digits, marks and a sign.
 std::optional<Digits> digits_of(std::string_view text) {
   constexpr std::string_view groups[] = {"\xC2\xA0", "\xE2\x80\xAF", "\xE2\x80\x89", "\xE2\x80\x99", "'",
                                          " "};
@@ -49,7 +49,7 @@ std::optional<Digits> digits_of(std::string_view text) {
 
 enum class Mark { none, decimal, group, open };
 
-/// What the last mark of a number is by itself.
+/// The meaning of a number's last mark, judged by this number only.
 Mark last_mark(const Digits& digits) {
   if (digits.last_mark == std::string::npos) return Mark::none;
   if (digits.points > 0 && digits.commas > 0)
@@ -100,8 +100,8 @@ std::optional<ReportNumber> read_number(std::string_view text, std::string_view 
   const char* const last = digits->text.data() + digits->text.size();
   const auto [end, error] = std::from_chars(digits->text.data(), last, value);
   if (error != std::errc() || end != last) return std::nullopt;
-  // A whole number in its own unit is exact. Of a scaled one ncu ("Kbyte") always prints two decimals, unless
-  // it is whole: 32 Kbyte are 32,000 B.
+  // A whole number in its base unit is exact. If scaled, ncu ("Kbyte") always prints two decimals unless it
+  // is whole: 32 Kbyte are 32,000 B.
   const bool is_exact = scale <= 1 || (decimals == 0 && unit.find("byte") != std::string_view::npos);
   const double half = !is_exact ? 0.5 * std::pow(10.0, -static_cast<double>(decimals)) * scale : 0;
   value *= scale;

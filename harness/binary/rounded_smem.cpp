@@ -12,7 +12,7 @@
 namespace occbench::binary {
 namespace {
 
-/// Static and dynamic shared memory together, in bytes, as a report allows them.
+/// The sum of static and dynamic shared memory, in bytes, that a report allows.
 struct Totals {
   std::size_t least, most;
 
@@ -26,7 +26,7 @@ std::size_t most_of(const std::optional<RoundedBytes>& rounded, std::size_t exac
   return rounded ? rounded->most : exact;
 }
 
-/// Shares a total among static and dynamic memory, each within what the report says of it.
+/// Splits a total into static and dynamic memory, each within its reported range.
 theory::Footprint with_total(theory::Footprint f, const KernelUse& use, std::size_t total) {
   const std::size_t most_dynamic = most_of(use.rounded_dynamic_smem, f.dynamic_smem_bytes);
   const std::size_t least_dynamic = least_of(use.rounded_dynamic_smem, f.dynamic_smem_bytes);
@@ -36,8 +36,8 @@ theory::Footprint with_total(theory::Footprint f, const KernelUse& use, std::siz
   return f;
 }
 
-/// The totals with which the launch's configuration holds as many blocks as ncu says. Where a report lacks
-/// the configuration, it may be smaller than the SM's shared memory, which then holds at least as many.
+/// The totals for which the launch's configuration allows as many blocks as ncu reports. Without it, the
+/// configuration may be smaller than the SM's shared memory, which then allows at least as many.
 Totals agreeing(const theory::SmLimits& sm, const KernelUse& use, const theory::Footprint& f, Totals all) {
   if (!use.smem_block_limit) return all;
   const std::size_t config = use.smem_config_bytes.value_or(sm.smem_per_sm_bytes);
@@ -50,7 +50,7 @@ Totals agreeing(const theory::SmLimits& sm, const KernelUse& use, const theory::
       all.least, all.most + 1, [&](std::size_t b) { return !use.smem_config_bytes || blocks(b) <= limit; });
   const std::size_t beyond =
       theory::first_true(all.least, all.most + 1, [&](std::size_t b) { return blocks(b) < limit; });
-  return first < beyond ? Totals{first, beyond - 1} : all;  // a report that contradicts itself
+  return first < beyond ? Totals{first, beyond - 1} : all;  // the report contradicts itself
 }
 
 std::string answer_text(const theory::SmLimits& sm, const theory::Footprint& f) {

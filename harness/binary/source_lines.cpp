@@ -13,7 +13,7 @@
 namespace occbench::binary {
 namespace {
 
-/// Reads numbers and texts one after another. Throws Damaged at the end.
+/// Reads consecutive numbers and texts. Throws Damaged at the end.
 class Cursor {
  public:
   explicit Cursor(Bytes bytes) : bytes_(bytes) {}
@@ -45,7 +45,7 @@ class Cursor {
   }
 
  private:
-  /// DWARF's numbers of any length: the value, and the bits that it was given in.
+  /// DWARF's variable-length numbers: the value and its number of bits.
   std::pair<std::uint64_t, unsigned> leb() {
     std::uint64_t value = 0;
     unsigned bits = 0;
@@ -66,7 +66,7 @@ const Section* section_named(const ElfFile& cubin, std::string_view name) {
   return found == cubin.sections().end() || found->is_cut ? nullptr : &*found;
 }
 
-/// The symbols whose addresses a section's places (byte offsets) take.
+/// The symbols whose addresses are stored at a section's byte offsets.
 std::unordered_map<std::uint64_t, std::uint32_t> relocations_of(const ElfFile& cubin, std::string_view name) {
   std::unordered_map<std::uint64_t, std::uint32_t> symbols;
   const auto read = [&](const char* prefix, std::size_t entry_bytes) {
@@ -101,7 +101,7 @@ class LineTable::Reader {
   }
 
  private:
-  /// False for a version that is not known.
+  /// False for an unknown version.
   bool read_header(Cursor& unit) {
     const auto version = unit.number<std::uint16_t>();
     if (version < 2 || version > 4) return false;
@@ -137,7 +137,7 @@ class LineTable::Reader {
     }
   }
 
-  /// `start`: of the unit's bytes after its size, in the section.
+  /// `start`: offset in the section of the unit's bytes after its size.
   void read_program(Cursor& unit, std::size_t start) {
     for (begin_function(); !unit.is_at_end();) {
       const auto opcode = unit.number<unsigned char>();
@@ -191,7 +191,7 @@ class LineTable::Reader {
         if (const auto found = symbols_.find(begin + 1); found != symbols_.end()) symbol_ = found->second;
         row_.offset = 0;
         return;
-      case inlined_call:  // its second number is the function's name
+      case inlined_call:  // the second number is the function's name
         row_.caller = static_cast<std::uint32_t>(operation.unsigned_leb());
         return;
       default:
@@ -205,7 +205,7 @@ class LineTable::Reader {
     symbol_.reset();
   }
 
-  /// Each row becomes that of the function itself: a caller stands before what is inlined into it.
+  /// Replaces each row by that of the function itself: a caller precedes what is inlined into it.
   void resolve_callers() {
     for (std::size_t i = 0; i < rows_.size(); ++i)
       if (Row& row = rows_[i]; row.caller > 0 && row.caller <= i) {
@@ -216,13 +216,13 @@ class LineTable::Reader {
 
   void advance(std::uint64_t instructions) { row_.offset += instructions * instruction_bytes_; }
 
-  /// A damaged table may go past the ends of the type.
+  /// A damaged table may exceed the type's range.
   void add_lines(std::int64_t lines) {
     row_.line =
         static_cast<std::int64_t>(static_cast<std::uint64_t>(row_.line) + static_cast<std::uint64_t>(lines));
   }
 
-  static constexpr std::size_t most_folder_bytes = 1 << 24;  // a few bytes name a long folder again
+  static constexpr std::size_t most_folder_bytes = 1 << 24;  // a few bytes can name a long folder again
 
   LineTable& table_;
   std::unordered_map<std::uint64_t, std::uint32_t> symbols_;
@@ -242,7 +242,7 @@ LineTable::LineTable(const ElfFile& cubin) {
   if (section == nullptr) return;
   try {
     Reader(*this, cubin, name, section->bytes).read_units();
-  } catch (const Damaged&) {  // the functions before are known
+  } catch (const Damaged&) {  // keeps the functions before the damage
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t longest_payload = std::uint64_t{16} << 20;
 constexpr int leaf = 13, interior = 5;
 
-/// Big-endian integers and varints out of a range of bytes. Throws Damaged at its end.
+/// Reads big-endian integers and varints from a range of bytes. Throws Damaged at its end.
 class Cursor {
  public:
   explicit Cursor(std::string_view bytes, std::size_t at = 0) : bytes_(bytes), at_(at) {}
@@ -57,7 +57,7 @@ SqlValue value_of(std::uint64_t type, Cursor& body) {
   return type % 2 == 1 ? SqlValue(std::string(bytes)) : SqlValue();
 }
 
-/// The first `most` values, or fewer: a record leaves out columns that its table got later.
+/// The first `most` values, or fewer: a record omits columns that were added later.
 std::vector<SqlValue> values_of(std::string_view record, std::size_t most) {
   Cursor head(record);
   const std::uint64_t head_size = head.varint();
@@ -139,7 +139,7 @@ std::uint64_t SqliteFile::page_at(std::uint32_t page) const {
   return std::uint64_t{page - 1} * page_size_;
 }
 
-/// A record, whose end may be on overflow pages.
+/// A record; its end may be on overflow pages.
 std::string SqliteFile::payload(std::string_view page, std::size_t at, std::uint64_t size) const {
   const std::uint64_t most = usable_ - 35;
   if (size <= most) return std::string(Cursor(page, at).take(size));
@@ -157,8 +157,8 @@ std::string SqliteFile::payload(std::string_view page, std::size_t at, std::uint
   return bytes;
 }
 
-/// Visits the rows of a table's tree in order. Each page is read once, also of a tree that has a circle. Rows
-/// together have no more bytes than the file: it may claim that all share theirs.
+/// Visits the rows of a table's tree in order. Each page is read once, even if the tree has a cycle. All rows
+/// have at most as many bytes as the file, which may claim that they overlap.
 void SqliteFile::walk(std::uint32_t root, std::size_t column_count, const Visit& visit) const {
   std::vector<std::uint32_t> open = {root};
   Buffer buffer;
@@ -184,7 +184,7 @@ void SqliteFile::walk(std::uint32_t root, std::size_t column_count, const Visit&
       const std::uint64_t size = cell.varint();
       const auto rowid = static_cast<std::int64_t>(cell.varint());
       if (size > longest_payload) throw Damaged("has a row of more than 16 MiB");
-      constexpr std::uint64_t least_cell = 4;  // a pointer, the size and the row's number
+      constexpr std::uint64_t least_cell = 4;  // a pointer, the size and the row id
       if (size + least_cell > left) throw Damaged("has rows that overlap");
       left -= size + least_cell;
       visit(rowid, values_of(payload(page, cell.at(), size), column_count));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads tables of an SQLite 3 database front to back, by https://www.sqlite.org/fileformat2.html: no index,
-// no query. Without a library, since this is all that a profiler's export needs, and so that it runs
-// anywhere.
+// Reads tables of an SQLite 3 database front to back, by https://www.sqlite.org/fileformat2.html, without
+// indexes and queries. A profiler's export needs no more, and without a library it runs anywhere.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +23,12 @@ class SqliteFile {
  public:
   static constexpr std::string_view magic{"SQLite format 3\0", 16};
 
-  /// Throws Damaged if it is not a database that this reader understands.
+  /// Throws Damaged if this reader does not understand the file.
   explicit SqliteFile(const ByteSource& source);
 
   [[nodiscard]] bool has_table(const std::string& name) const { return tables_.contains(name); }
-  /// Calls visit(values) for each row, with the values of `columns`; a column that the table does not have is
-  /// NULL. Throws Damaged.
+  /// Calls visit(values) for each row, with the values of `columns`; missing columns are NULL. Throws
+  /// Damaged.
   void each_row(const std::string& table, const std::vector<std::string>& columns,
                 const std::function<void(const std::vector<SqlValue>&)>& visit) const;
 

@@ -24,7 +24,7 @@ Json json_of(const CompiledKernel& kernel) {
   const occbench::binary::KernelUse& use = kernel.use;
   Json banks = Json::object();
   for (const auto& [bank, bytes] : kernel.constant_bytes) banks[std::to_string(bank)] = bytes;
-  return {{"name", occbench::binary::demangled(use.name)},
+  return {{"name", occbench::binary::demangle(use.name)},
           {"mangled", use.name},
           {"file", kernel.file},
           {"architecture", kernel.architecture},

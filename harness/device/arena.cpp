@@ -14,8 +14,8 @@
 
 namespace occbench {
 
-/// An array that grows without moving: addresses for `count` elements of T, memory for those that are used,
-/// zero until they are written. Throws std::bad_alloc where the system has no addresses left.
+/// An array that grows without moving: reserves addresses for `count` elements of T and commits memory on
+/// use; elements are zero until written. Throws std::bad_alloc if the system has no addresses left.
 template <class T>
 class Reserved {
  public:
@@ -49,7 +49,7 @@ template <class T>
 struct Arena::Input {
   DeviceBuffer<T> device;
   Reserved<T> host;
-  std::size_t computed = 0;  ///< elements of it
+  std::size_t computed = 0;  ///< number of computed elements
   std::mutex computing;
 };
 struct Arena::Inputs {
@@ -114,11 +114,11 @@ const Arena::Kept* Arena::kept_here() { return reading; }
 
 void Arena::keep_output(Kept& kept) {
   constexpr std::size_t page = std::size_t{64}
-                               << 10;  // a check may read whole pages, of which part was written
+                               << 10;  // a check may read whole pages that were partly written
   kept.bytes = std::min(poisoned_ + page, sizes_.output_bytes);
   kept.samples = samples_;
   if (kept.data.size() < kept.bytes) {
-    kept.data = {};  // gives back first
+    kept.data = {};  // frees the old buffer first
     kept.data = PinnedBuffer<std::byte>(kept.bytes + kept.bytes / 2);
   }
   check(cudaMemcpyAsync(kept.data.data(), output_.data(), kept.bytes, cudaMemcpyDeviceToHost, stream_->get()),

@@ -13,7 +13,7 @@
 
 namespace occbench {
 
-/// One device of this machine, or a model of one, where what data sheets lack is 0 or empty.
+/// A device of this machine, or a model of one; data missing in data sheets is 0 or empty.
 struct Device : theory::DeviceSpec {
   int index = -1;
   std::string uuid;                           ///< "GPU-...", "model:h200"
@@ -24,7 +24,7 @@ struct Device : theory::DeviceSpec {
   int memory_bus_bits = 0;
   bool ecc = false;
   bool integrated = false;
-  int max_blocks_per_cluster = 0;  ///< 0 where clusters do not exist; portable size
+  int max_blocks_per_cluster = 0;  ///< portable size; 0 without clusters
   int driver_version = 0;          ///< CUDA version the driver supports, 1000 x major + 10 x minor
   nvml::Facts nvml;
 
@@ -34,25 +34,25 @@ struct Device : theory::DeviceSpec {
   [[nodiscard]] int cc() const { return 10 * sm.cc_major + sm.cc_minor; }
 };
 
-/// All CUDA devices; empty when there is none. `why_none`, if given, is then set to one line.
+/// All CUDA devices. If there are none, sets `why_none`, if given, to one line.
 std::vector<Device> enumerate_devices(std::string* why_none = nullptr);
 
 /// A model of a device of the catalogue: "model of H200".
 Device model_device(const theory::DeviceSpec& spec);
 
-/// The default: the most capable discrete device (most SMs x clock x lanes), and one line on why.
+/// The default device: the most capable discrete one (most SMs x clock x lanes), and one line on why.
 struct Choice {
   const Device* device = nullptr;
   std::string why;
 };
-/// `wanted` is empty (the default), an index, a UUID or its beginning, or a part of a name. Throws
-/// UserError: Exit::no_device when there is no device at all, Exit::usage when none matches.
+/// `wanted` is empty (the default device), an index, a UUID or its start, or part of a name. Throws
+/// UserError: Exit::no_device if there is no device, Exit::usage if none matches.
 Choice choose_device(const std::vector<Device>& devices, std::string_view wanted);
 
-/// What can be done without a GPU: ends an error about having none.
+/// What works without a GPU: the end of an error about missing GPUs.
 std::string without_device();
 
-/// choose_device over enumerate_devices(), made current. The vector-free form for commands that run.
+/// choose_device() over enumerate_devices(); makes the device current. Keeps <vector> out of its callers.
 Device open_device(std::string_view wanted);
 
 }  // namespace occbench

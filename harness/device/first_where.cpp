@@ -12,7 +12,7 @@ std::size_t first_of_parts(std::size_t n,
                            const std::function<std::size_t(std::size_t first, std::size_t end)>& search,
                            std::size_t most_threads) {
   using Clock = std::chrono::steady_clock;
-  constexpr double worth_s = 100e-6;  // of work: several times what a thread costs
+  constexpr double worth_s = 100e-6;  // of work per thread: several times what a thread costs
   const std::size_t few = std::min<std::size_t>(n, 32);
   const auto begun = Clock::now();
   if (const std::size_t found = search(0, few); found < few || few == n) return found;

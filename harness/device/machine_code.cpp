@@ -14,7 +14,7 @@ namespace occbench {
 namespace {
 
 struct Description {
-  std::string_view text;                          // plain, or packed with gzip
+  std::string_view text;                          // plain or gzip-compressed
   std::optional<theory::Programs> programs = {};  // read on first use
 };
 /// By family and compute capability.
@@ -41,7 +41,7 @@ Found find(const Variant& variant, int cc) {
   if (family == descriptions().end()) return {};
   auto& of_family = family->second;
   const auto above = of_family.upper_bound(cc);
-  std::vector<int> order;  // the newest of the older first, then the oldest of the newer
+  std::vector<int> order;  // older ones from the newest on, then newer ones from the oldest on
   for (auto each = above; each != of_family.begin();) order.push_back((--each)->first);
   for (auto each = above; each != of_family.end(); ++each) order.push_back(each->first);
   for (const int candidate : order) {
@@ -97,7 +97,7 @@ const theory::Program* machine_code(const Variant& variant, int cc) { return fin
 std::optional<EntryAttributes> described_attributes(const Variant& variant, int cc) {
   const theory::Program* const program = machine_code(variant, cc);
   if (program == nullptr) return {};
-  // Registers come in units of 8 per thread and are handed out to whole warps, in fours: one per scheduler.
+  // Registers are allocated in units of 8 per thread and in groups of four warps, one per scheduler.
   const int registers = (program->registers_per_thread + 7) / 8 * 8;
   const int by_registers = 65536 / (std::max(registers, 1) * 32) / 4 * 4 * 32;
   const int limit = program->block_limit > 0 ? program->block_limit : 1024;

@@ -31,7 +31,7 @@ class Library {
     function = handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(handle_, name));
     return function != nullptr;
   }
-  /// Calls `name(arguments...)`; false when the library lacks it or it did not succeed.
+  /// Calls `name(arguments...)`; false if the library lacks it or the call fails.
   template <class... Arguments>
   bool call(const char* name, Arguments... arguments) const {
     int (*function)(Arguments...) = nullptr;
@@ -116,7 +116,7 @@ std::vector<Process> Monitor::others() const {
     auto count = static_cast<unsigned>(infos.size());
     if (!nvml().call(list, device_, &count, infos.data())) continue;
     for (const ProcessInfo& info : std::span(infos).first(std::min<std::size_t>(count, infos.size()))) {
-      // -1 where NVML may not report the memory.
+      // -1 if NVML may not report the memory.
       const std::size_t bytes = info.used_memory == ~0ULL ? 0 : info.used_memory;
       Process each{.pid = info.pid, .name = name_of(info.pid), .memory_bytes = bytes};
       const bool known = info.pid == static_cast<unsigned>(getpid()) || std::ranges::count(found, each) > 0;

@@ -13,18 +13,18 @@ struct Facts {
   std::string driver_version;                   ///< empty: no NVML
   std::optional<bool> mig;                      ///< multi-instance mode on
   std::optional<double> power_limit_w;          ///< the limit enforced now, watts
-  std::optional<std::string> throttle_reasons;  ///< "none", or names joined by '+', as of this call
+  std::optional<std::string> throttle_reasons;  ///< "none", or names joined by '+', at this call
 };
 
 /// Facts of the device with this UUID ("GPU-..."). Never throws.
 Facts facts(const std::string& uuid);
 
-/// The energy that a device has drawn since the driver was loaded.
+/// The energy drawn by a device since the driver was loaded.
 class EnergyCounter {
  public:
   explicit EnergyCounter(const std::string& uuid);
-  /// J; nullopt where NVML or the device does not count it (before Volta). Updated every few tens of
-  /// milliseconds; a reading takes about a millisecond.
+  /// J; nullopt if NVML or the device does not count it (before Volta). Updated every few tens of
+  /// milliseconds; a read takes about a millisecond.
   [[nodiscard]] std::optional<double> joules() const;
 
  private:
@@ -35,13 +35,13 @@ class EnergyCounter {
 /// Another process with a context on a device, for compute or for graphics.
 struct Process {
   unsigned pid = 0;
-  std::string name;  ///< empty where it is hidden
+  std::string name;  ///< empty if hidden
   std::size_t memory_bytes = 0;
   friend bool operator==(const Process& a, const Process& b) { return a.pid == b.pid; }
 };
 
-/// The current state of a device by NVML (NVML API Reference, 'Device Queries', 'Event Handling'). What it
-/// does not report, as in many containers, is absent. Nothing here throws.
+/// The state of a device according to NVML (NVML API Reference, 'Device Queries', 'Event Handling'). Values
+/// that it does not report, as in many containers, are missing. Never throws.
 class Monitor {
  public:
   explicit Monitor(const std::string& uuid);
@@ -51,13 +51,13 @@ class Monitor {
 
   /// Other processes, including MPS clients; not the MPS server.
   [[nodiscard]] std::vector<Process> others() const;
-  /// The part of the last second or so in which any kernel ran, percent.
+  /// Share of the last second or so in which a kernel ran, percent.
   [[nodiscard]] std::optional<unsigned> busy_percent() const;
-  /// Why the clock is lower than requested, now: "power_cap", "sw_thermal". Empty: it is not.
+  /// Why the clock is currently lower than requested: "power_cap", "sw_thermal"; else empty.
   [[nodiscard]] std::vector<std::string> slowdown_reasons() const;
   /// Memory errors that ECC could not correct, since the driver was loaded.
   [[nodiscard]] std::optional<unsigned long long> uncorrected_errors() const;
-  /// The number of an Xid error since the last call; nullopt: there was none.
+  /// The number of an Xid error since the last call, or nullopt.
   std::optional<unsigned long long> xid();
 
  private:

@@ -26,7 +26,7 @@ constexpr int depth_limit = json_depth_limit - 2;  // env.json holds the file tw
   throw UserError(Exit::file, name + ": " + what);
 }
 
-/// A field that must be there and of the right type.
+/// A required field of the right type.
 template <class T>
 T field(const Json& object, const char* key, const std::string& name, const std::string& where = "") {
   const auto found = object.find(key);
@@ -38,7 +38,7 @@ T field(const Json& object, const char* key, const std::string& name, const std:
   }
 }
 
-/// Far beyond any device, either way: a value outside is in another unit.
+/// Far beyond any device: values outside are in the wrong unit.
 struct Plausible {
   std::string_view unit;
   double least, most;
@@ -53,7 +53,7 @@ void check_plausible(double value, std::string_view unit, const std::string& whe
            where + "is " + excerpt(Json(value).dump()) + " " + std::string(unit) + ", which is implausible");
 }
 
-/// The value of one parameter, 0 where the file has null.
+/// The value of one parameter; 0 if the file has null.
 double value_of(const Json& entry, const theory::ParameterField& f, const std::string& name) {
   const std::string where = "parameter '" + std::string(f.name) + "': ";
   if (!entry.is_object()) fail(name, where + "is no object with value, unit, source and method");
@@ -72,7 +72,7 @@ double value_of(const Json& entry, const theory::ParameterField& f, const std::s
   return value;
 }
 
-/// One end of its range, "low" or "high"; 0 where the file has none.
+/// One end of its range, "low" or "high"; 0 if missing.
 double end_of(const Json& entry, const char* end, const theory::ParameterField& f, double value,
               const std::string& name) {
   if (!entry.contains(end) || entry[end].is_null()) return 0;
@@ -84,12 +84,12 @@ double end_of(const Json& entry, const char* end, const theory::ParameterField& 
   return found;
 }
 
-/// How far a figure of the memory system may be off that has one source, or is another GPU's, relative. Where
-/// a figure has several sources they span +-0.4 to 19 %, half of them 2.9 % or less (13 figures of an A100,
-/// B200 and V100). Of the nine that an H100 had from an H200, half were off by 10 % or more.
+/// Relative error assumed for a memory-system value that has one source or is another GPU's. Values with
+/// several sources span +-0.4 to 19 %, half of them at most 2.9 % (13 values of an A100, B200 and V100). Of
+/// nine values that an H100 took from an H200, half were off by 10 % or more.
 constexpr double lone_source = 0.03, other_gpu = 0.1;
 
-/// Widens the range of a figure that was not measured on this GPU. The SM's, in cycles, do not differ between
+/// Widens the range of a value that was not measured on this GPU. SM values, in cycles, do not differ between
 /// sources.
 void widen(const Json& entry, std::string_view unit, double value, double& low, double& high) {
   const bool is_others = entry.contains("of"), has_span = low < high;
@@ -113,7 +113,7 @@ ParameterFile parse_parameters(std::string_view text, const std::string& name) {
     fail(name, e.what());
   }
   if (!json.is_object()) fail(name, "is not a JSON object");
-  for (const char* key : {"origin", "uuid"})  // may be missing
+  for (const char* key : {"origin", "uuid"})  // optional
     if (json.contains(key)) static_cast<void>(field<std::string>(json, key, name));
   if (field<double>(json, "format", name) != format)
     fail(name, "is of format " + excerpt(json["format"].dump()) + ", and this program reads " +
@@ -161,7 +161,7 @@ ParameterFile ParameterFile::from_json(const Json& json, const std::string& wher
   return file;
 }
 
-nlohmann::json assumed(const Json& content) {
+nlohmann::json list_assumptions(const Json& content) {
   Json all = Json::array();
   for (const theory::ParameterField& f : theory::parameter_fields())
     if (const Json& entry = content.at("parameters").at(std::string(f.name)); entry.contains("of"))

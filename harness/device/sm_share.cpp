@@ -12,14 +12,14 @@ namespace occbench {
 
 namespace {
 
-/// Of libcuda.so.1, which the runtime has loaded: linked, it would be missing where there is no GPU.
+/// A function of libcuda.so.1, which the runtime has loaded. Linking it would fail without a GPU.
 template <class Function>
 Function* driver_function(const char* name) {
   static void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-/// Null, and `why_none`.
+/// Returns null and sets `why_none`.
 CUstream green_stream(CUdevice device, int sms, std::string& why_none) {
   const auto find_sms = driver_function<decltype(cuDeviceGetDevResource)>("cuDeviceGetDevResource");
   const auto split = driver_function<decltype(cuDevSmResourceSplitByCount)>("cuDevSmResourceSplitByCount");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part of the current device's SMs, by a green context of its primary context.
+// Some of the current device's SMs, as a green context of its primary context.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,15 +10,15 @@
 
 namespace occbench {
 
-/// A stream whose launches run on these SMs alone, and the way there and back for a launch of another stream.
+/// A stream whose launches run only on these SMs, and the switch to it and back within another stream.
 class SmShare {
  public:
-  /// The part of the current device with `sms` SMs, which lives as long as the program; or null, and one line
-  /// on why there is none: an old driver, or a number that cannot be had.
+  /// The share of the current device with `sms` SMs, which is never destroyed; or null, and one line on why:
+  /// an old driver, or an unavailable number of SMs.
   static const SmShare* of(int sms, std::string& why_none);
 
-  /// The share's stream, which waits for what `stream` was given so far. `stream` waits for the share's after
-  /// `leave`: a launch between the two keeps its place.
+  /// The share's stream, which waits for all earlier work in `stream`. After `leave`, `stream` waits for the
+  /// share's: a launch in between keeps its order.
   [[nodiscard]] cudaStream_t enter(const Stream& stream) const;
   void leave(const Stream& stream) const;
 
@@ -28,8 +28,8 @@ class SmShare {
   Event entry_, exit_;
 };
 
-/// Where a launch goes that keeps its place in `stream`: on the share's SMs, or in `stream` itself where
-/// `share` is null. `leave` follows the launch.
+/// The stream for a launch that keeps its order in `stream`: the share's, or `stream` itself if `share` is
+/// null. Call `leave` after the launch.
 [[nodiscard]] inline cudaStream_t enter(const SmShare* share, const Stream& stream) {
   return share == nullptr ? stream.get() : share->enter(stream);
 }

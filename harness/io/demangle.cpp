@@ -23,7 +23,7 @@ bool is_bounded(std::string_view mangled) {
 
 }  // namespace
 
-std::string demangled(const std::string& name) {
+std::string demangle(const std::string& name) {
   if (!name.starts_with("_Z") || !is_bounded(name)) return name;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(

@@ -36,7 +36,7 @@ InterferenceProbe::InterferenceProbe(Arena& arena, const Stream& stream, const D
                std::numeric_limits<double>::max()} {
   run(1);  // loads code and fills the TLBs
   for (int i = 0; i < 2; ++i) is_quiet(most_repetitions / 2);
-  probes_ = disturbed_ = 0;
+  probes_ = disturbed_probes_ = 0;
 }
 
 std::vector<InterferenceProbe::Repetition> InterferenceProbe::run(int count, bool* waited) {
@@ -88,7 +88,7 @@ bool InterferenceProbe::is_quiet(int repetitions) {
   if (waited || slow > 0) slow = count_slow(most_repetitions, &waited);
   const bool quiet = slow < 2;
   ++probes_;
-  disturbed_ += quiet ? 0 : 1;
+  disturbed_probes_ += quiet ? 0 : 1;
   return quiet;
 }
 
@@ -150,12 +150,12 @@ Disturbance Interference::disturbance(const References& references) const {
   if (disturbed_samples_ > 0) {
     std::snprintf(line, sizeof line,
                   "another process used the GPU in %zu of %zu probes: %.3g %% of all launches were discarded",
-                  probe_.disturbed(), probe_.probes(),
+                  probe_.disturbed_probes(), probe_.probes(),
                   100.0 * static_cast<double>(disturbed_samples_) / static_cast<double>(decided_samples_));
     add(line);
   }
   add(other_processes_.summary());  // before mere signs of them: a terminal shows the beginning
-  const bool from_the_start = !references.copies_undisturbed(device_);
+  const bool from_the_start = !references.has_undisturbed_copies(device_);
   if (from_the_start) {
     std::snprintf(
         line, sizeof line,
@@ -172,9 +172,9 @@ Disturbance Interference::disturbance(const References& references) const {
   return {.launches = decided_samples_,
           .discarded = disturbed_samples_,
           .probes = probe_.probes(),
-          .disturbed_probes = probe_.disturbed(),
+          .disturbed_probes = probe_.disturbed_probes(),
           .from_the_start = from_the_start,
-          .said = summary};
+          .summary = summary};
 }
 
 }  // namespace occbench

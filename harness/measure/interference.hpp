@@ -31,7 +31,7 @@ class InterferenceProbe {
   bool is_quiet(int repetitions = 2);
 
   [[nodiscard]] std::size_t probes() const { return probes_; }
-  [[nodiscard]] std::size_t disturbed() const { return disturbed_; }
+  [[nodiscard]] std::size_t disturbed_probes() const { return disturbed_probes_; }
 
   static constexpr double interval_s = 0.3;
   static constexpr double tolerance = 0.05;  ///< slower by more is not noise
@@ -56,7 +56,7 @@ class InterferenceProbe {
   std::vector<Event> events_;  ///< [2 x repetition + (0 before, 1 behind its copy)], and one at the end
   Repetition fastest_;
   std::size_t probes_ = 0;
-  std::size_t disturbed_ = 0;
+  std::size_t disturbed_probes_ = 0;
 };
 
 /// Splits a run into batches of visits, with a probe between two. A batch's samples count when the probes

@@ -46,7 +46,7 @@ struct References {
   /// Settled SM clock under almost no load, Hz.
   double sm_clock_hz = 0;
   /// Whether that copy is as fast as on an idle GPU. Only this shows a process that uses DRAM all the time.
-  [[nodiscard]] bool copies_undisturbed(const Device& device) const {
+  [[nodiscard]] bool has_undisturbed_copies(const Device& device) const {
     return memcpy_bytes_per_s >= least_undisturbed_copy_bytes_per_s(device);
   }
 };
@@ -58,7 +58,7 @@ struct Disturbance {
   std::size_t probes = 0;            ///< for other processes
   std::size_t disturbed_probes = 0;  ///< that found one
   bool from_the_start = false;       ///< DRAM was shared before the first case: no probe can tell
-  std::string said;                  ///< one line; empty: nothing did
+  std::string summary;               ///< one line; empty: nothing did
 };
 
 class Runner {

@@ -24,7 +24,7 @@ ArenaSizes sizes_for_free_memory() {
   return sizes;
 }
 
-/// Announces the case whose work begins, and its end.
+/// Announces the case that work begins on, and its end.
 class CaseScope {
  public:
   CaseScope(const Runner::OnCase& on_case, const Case& c) : on_case_(on_case) { on_case_(&c); }
@@ -36,7 +36,7 @@ class CaseScope {
   const Runner::OnCase& on_case_;
 };
 
-/// What tools that wait for it may record: `nsys -c cudaProfilerApi`, `ncu --profile-from-start off`.
+/// Starts recording in tools that wait for it: `nsys -c cudaProfilerApi`, `ncu --profile-from-start off`.
 struct ToolWindow {
   ToolWindow() { check(cudaProfilerStart(), "cudaProfilerStart"); }
   ~ToolWindow() { cudaProfilerStop(); }
@@ -84,7 +84,7 @@ class Session::GroupRun {
 
  private:
   using Step = void (GroupRun::*)(CaseProgress&);
-  // A case is visited this many admissions after its own: its reference on the host has had time.
+  // A case is visited this many admissions after its own, so that its host reference has had time.
   static constexpr std::size_t admission_lead = 64;
 
   void resume(CaseProgress& progress) {
@@ -131,7 +131,7 @@ class Session::GroupRun {
 
   bool try_advance(CaseProgress& progress, bool may_wait) {
     if (!is_open(progress) || !session_.verifier_.can_proceed(progress, may_wait)) return false;
-    guarded(progress, progress.stage == Stage::pending ? &GroupRun::admit : &GroupRun::visit);
+    run_step(progress, progress.stage == Stage::pending ? &GroupRun::admit : &GroupRun::visit);
     return true;
   }
 
@@ -150,10 +150,10 @@ class Session::GroupRun {
 
   void finish_batch(bool last) {
     for (CaseProgress* progress : session_.interference_.finish_batch(last, session_.on_samples_))
-      if (!stop_ && progress->stage == Stage::sampled) guarded(*progress, &GroupRun::settle);
+      if (!stop_ && progress->stage == Stage::sampled) run_step(*progress, &GroupRun::settle);
   }
 
-  /// All of the case's samples are decided on: it may need more, be too noisy, or be timed.
+  /// All samples of the case are decided: it may need more, be too noisy, or be timed.
   void settle(CaseProgress& progress) {
     if (!session_.summarise_if_final(progress)) {
       progress.stage = Stage::sampling;
@@ -167,11 +167,11 @@ class Session::GroupRun {
       close(progress);
   }
 
-  // Counters slow the launches of the others, and energy heats the device: both follow when all are timed.
+  // Counters slow other launches, and energy heats the device: both follow once all cases are timed.
   void count_events() {
     if (!counts_events()) return;
     for (CaseProgress& progress : cases_)
-      if (progress.stage == Stage::extra && !stop_) guarded(progress, &GroupRun::count);
+      if (progress.stage == Stage::extra && !stop_) run_step(progress, &GroupRun::count);
     session_.extra_launches_.release_counters();
   }
 
@@ -180,7 +180,7 @@ class Session::GroupRun {
   void measure_energy() {
     for (CaseProgress& progress : cases_) {
       const bool is_stopped = counts_events() && progress.result.counts.status == "off";
-      if (progress.stage == Stage::extra && !is_stopped) guarded(progress, &GroupRun::add_energy);
+      if (progress.stage == Stage::extra && !is_stopped) run_step(progress, &GroupRun::add_energy);
     }
   }
 
@@ -199,8 +199,8 @@ class Session::GroupRun {
     on_result_(progress.result, progress.samples);
   }
 
-  /// Runs one step of a case. What it throws makes the case invalid; a UserError is not the case's fault.
-  void guarded(CaseProgress& progress, Step step) {
+  /// Runs one step of a case. An exception makes the case invalid, except UserError, which is not its fault.
+  void run_step(CaseProgress& progress, Step step) {
     const CaseScope scope(session_.on_case_, progress.result.planned);
     try {
       (this->*step)(progress);
@@ -211,7 +211,7 @@ class Session::GroupRun {
       if (e.context_lost())
         throw ContextLost("case " + progress.result.planned.id + " corrupted the CUDA context: " + e.what() +
                           "; its row says so");
-    } catch (const std::exception& e) {  // no host memory for its reference, say
+    } catch (const std::exception& e) {  // such as no host memory for its reference
       fail(progress, e.what());
     }
   }
@@ -220,7 +220,7 @@ class Session::GroupRun {
     session_.interference_.drop(progress);
     Verifier::reject(progress, reason);
     progress.result.samples = progress.result.discarded = 0;
-    progress.result.slot_time.reset();  // of a launch whose time is not reported
+    progress.result.slot_time.reset();  // its launch's time is not reported
     progress.result.counts = {};
     close(progress);
   }
@@ -270,7 +270,7 @@ void Session::visit(CaseProgress& progress) {
 std::vector<Sample> Session::time_launches(const CaseProgress& progress, int count) {
   const Case& c = progress.result.planned;
   const auto launch = [&](cudaStream_t stream) {
-    const observe::CaseRange range(c);  // around nothing else: delay, stamps and flush are not the case's
+    const observe::CaseRange range(c);  // around the launch only: delay, stamps and flush are not the case's
     launch_on(c.launch, progress.timed, Census{}, stream);
   };
   return timer_.take(launch, count, c.spec.variant->l2_before, c.launch.share);
@@ -334,7 +334,7 @@ std::vector<double> Session::launch_only(const Case& c, int launches, bool mark_
   for (int i = 0; i < launches; ++i) {
     timer_.set_l2(variant.l2_before);
     {
-      const observe::CaseRange range(c);  // begun before the first event: a tool takes its time over it
+      const observe::CaseRange range(c);  // before the first event, since a tool takes time for it
       const cudaStream_t stream = enter(c.launch.share, stream_);
       start.record(stream);
       launch_on(c.launch, problem, Census{}, stream);

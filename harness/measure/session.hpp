@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases in, results out: checks each against its reference, counts its residents, times it once in each of
+// Runs cases: checks each against its reference, counts its resident blocks, and times it once in each of
 // many rounds over all cases.
 #pragma once
 
@@ -31,11 +31,11 @@ class Session : public Runner {
   [[nodiscard]] std::optional<References> references() const override { return references_; }
   [[nodiscard]] double empty_launch_s() const { return references_.empty_launch_s; }
 
-  /// Goes through the group in rounds, each in a new random order: admits a case, then visits it until it is
-  /// precise, so that what changes over a minute is in its samples. No case is visited before its reference
-  /// and that of its variant at every output have ended; others are visited meanwhile. A CUDA error makes its
-  /// case invalid; when the context is lost, throws ContextLost after that case's row. Stops between visits.
-  /// Counters and energy are measured when all of the group is timed, and rows wait for them; a case that
+  /// Runs the group in rounds, each in a new random order: admits a case, then visits it until it is precise,
+  /// so that its samples cover changes over a minute. A case is not visited before its reference and the full
+  /// reference of its variant have finished; others are visited meanwhile. A CUDA error makes its case
+  /// invalid; if the context is lost, throws ContextLost after that case's row. Stops between visits.
+  /// Counters and energy are measured once the whole group is timed, and rows wait for them; a case that
   /// `stop` kept from either has no row. Repetitions beyond 0 measure neither.
   void measure(std::span<const Case> group, int repetition, const OnResult& on_result,
                const std::atomic<bool>& stop) override;
@@ -47,8 +47,8 @@ class Session : public Runner {
     return interference_.disturbance(references_);
   }
 
-  /// Each launch in a range of its own (observe::CaseRange), with nothing else in it: warm-up and what puts
-  /// the L2 into the state of a timed launch go before. No delay kernel, so a time may be some us high.
+  /// Each launch has its own range (observe::CaseRange) without other work: warm-up and preparation of the L2
+  /// run before it. There is no delay kernel, so a time may be some us high.
   std::vector<double> launch_only(const Case& c, int launches, bool mark_for_tools) override;
 
  private:
@@ -57,7 +57,7 @@ class Session : public Runner {
   /// Times the case once more; rejects it if its first timed launch does not repeat the checked one.
   void visit(CaseProgress& progress);
   std::vector<Sample> time_launches(const CaseProgress& progress, int count);
-  /// Summarises the samples once enough rounds are over. True: precise, or in the last round.
+  /// Summarises the samples after enough rounds. True if precise, or in the last round.
   bool summarise_if_final(CaseProgress& progress) const;
   void summarise(CaseResult& result, std::span<const SampleRow> samples) const;
   [[nodiscard]] statistics::StoppingRule rule() const {
@@ -75,7 +75,7 @@ class Session : public Runner {
   ExtraLaunches extra_launches_;
   Interference interference_;
   OnSamples on_samples_;
-  std::map<std::string, std::vector<SampleRow>> earlier_;  ///< of another process, by case_id
+  std::map<std::string, std::vector<SampleRow>> earlier_;  ///< of an earlier process, by case_id
 };
 
 }  // namespace occbench

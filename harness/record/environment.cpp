@@ -120,34 +120,35 @@ std::string utc_now(const char* format) {
 nlohmann::json environment(const Runner& runner, const RunDescription& run) {
   std::array<char, 256> host{};
   static_cast<void>(gethostname(host.data(), host.size() - 1));
-  nlohmann::json env{
-      {"schema_version", schema_version},
-      {"created_utc", utc_now()},
-      {"occbench_version", build_info.version},
-      {"git_commit", build_info.commit},
-      {"git_dirty", build_info.dirty},
-      {"build_type", build_info.build_type},
-      {"cuda_toolkit", build_info.cuda_toolkit},
-      {"compiler", build_info.compiler},
-      {"compiler_flags", build_info.compiler_flags},
-      {"cuda_architectures", build_info.cuda_architectures},
-      {"google_benchmark_version", run.google_benchmark_version},
-      {"anonymous", run.anonymous},
-      {"command_line", run.command_line},
-      {"host", host.data()},
-      {"preset", run.preset},
-      {"experiments", run.experiments},
-      {"seed", run.seed},
-      {"benchmark_filter", run.benchmark_filter},
-      {"counters", run.counters},
-      {"source", runner.device().is_model ? "model" : "measured"},
-      {"gpu", gpu(runner.device())},
-      {"machine_code", predicted_from(runner.device().cc())},
-      {"parameters", run.parameters},
-      {"bands", run.bands},
-      {"assumed", run.parameters.is_null() ? nlohmann::json::array() : assumed(run.parameters["content"])},
-      {"method", method(runner)},
-      {"disturbance", nlohmann::json::array()}};
+  const nlohmann::json assumed =
+      run.parameters.is_null() ? nlohmann::json::array() : list_assumptions(run.parameters["content"]);
+  nlohmann::json env{{"schema_version", schema_version},
+                     {"created_utc", utc_now()},
+                     {"occbench_version", build_info.version},
+                     {"git_commit", build_info.commit},
+                     {"git_dirty", build_info.dirty},
+                     {"build_type", build_info.build_type},
+                     {"cuda_toolkit", build_info.cuda_toolkit},
+                     {"compiler", build_info.compiler},
+                     {"compiler_flags", build_info.compiler_flags},
+                     {"cuda_architectures", build_info.cuda_architectures},
+                     {"google_benchmark_version", run.google_benchmark_version},
+                     {"anonymous", run.anonymous},
+                     {"command_line", run.command_line},
+                     {"host", host.data()},
+                     {"preset", run.preset},
+                     {"experiments", run.experiments},
+                     {"seed", run.seed},
+                     {"benchmark_filter", run.benchmark_filter},
+                     {"counters", run.counters},
+                     {"source", runner.device().is_model ? "model" : "measured"},
+                     {"gpu", gpu(runner.device())},
+                     {"machine_code", predicted_from(runner.device().cc())},
+                     {"parameters", run.parameters},
+                     {"bands", run.bands},
+                     {"assumed", assumed},
+                     {"method", method(runner)},
+                     {"disturbance", nlohmann::json::array()}};
   if (run.anonymous) make_anonymous(env);
   return env;
 }
@@ -170,7 +171,7 @@ nlohmann::json to_json(const Disturbance& d, bool anonymous) {
           {"discarded", d.discarded},
           {"probes", d.probes},
           {"disturbed_probes", d.disturbed_probes},
-          {"message", anonymous ? "" : d.said}};
+          {"message", anonymous ? "" : d.summary}};
 }
 
 std::string without_paths(const std::string& text) {

@@ -13,7 +13,7 @@ namespace occbench::fit {
 namespace {
 
 constexpr double linear_tolerance = 1.05;  // largest over smallest latency of the linear part
-constexpr double saturated_share = 0.9;    // beyond it throughput per warp depends on the peak
+constexpr double saturated_share = 0.9;    // above it, throughput per warp depends on the peak
 
 void check(Curve curve) {
   for (std::size_t i = 0; i < curve.size(); ++i) {
@@ -114,7 +114,7 @@ std::optional<Estimate> replaced_warps(Curve one, Curve many) {
   const double saturated = saturated_share * peak(one);
   if (first_at(one, saturated) == 0) return std::nullopt;
 
-  // Interpolated below saturation only: beyond it the curve is too flat.
+  // Only below saturation: beyond it the curve is too flat to interpolate.
   const auto ratio_at = [&](const Point& p) -> std::optional<Estimate> {
     const auto middle = first_warps(one, std::min(p.throughput, saturated));
     if (!middle) return std::nullopt;

@@ -10,9 +10,9 @@ namespace occbench::fit {
 
 /// One case of a curve.
 struct Point {
-  double warps = 0;       ///< resident per SM
+  double warps = 0;       ///< resident warps per SM
   double throughput = 0;  ///< work per second, any unit
-  double low = 0;         ///< of the throughput's 95 % interval
+  double low = 0;         ///< low end of the throughput's 95 % interval
   double high = 0;
   double per_cycle = 0;  ///< work per SM and SM cycle, in the same unit as work in flight
 };

@@ -11,11 +11,11 @@ namespace occbench::statistics {
 
 namespace {
 
-constexpr std::size_t few = 8;     // samples of a side up to which all orders of the ranks are counted
-constexpr std::size_t many = 200;  // of the other side, from which counting them takes too long
+constexpr std::size_t few = 8;     // samples per side up to which all rank orders are counted
+constexpr std::size_t many = 200;  // samples of the other side from which counting takes too long
 
-/// Mann and Whitney's U of a over b, ties half, and the sum of t^3 - t over groups of t ties.
-std::pair<double, double> ranked(std::span<const double> a, std::span<const double> b) {
+/// Mann and Whitney's U of a over b (ties count half), and the sum of t^3 - t over groups of t ties.
+std::pair<double, double> compute_u(std::span<const double> a, std::span<const double> b) {
   std::vector<std::pair<double, bool>> both;
   for (const double value : a) both.emplace_back(value, true);
   for (const double value : b) both.emplace_back(value, false);
@@ -33,14 +33,14 @@ std::pair<double, double> ranked(std::span<const double> a, std::span<const doub
   return {ranks - m * (m + 1) / 2, ties};
 }
 
-/// P(U >= u) of m and n samples without ties: of all ways to pick m of m + n ranks, those with so large a
+/// P(U >= u) for m and n samples without ties: the share of ways to pick m of m + n ranks with at least this
 /// sum.
 double exact_tail(double u, std::size_t m, std::size_t n) {
-  std::vector<std::vector<double>> ways(m + 1, std::vector<double>(m * n + 1, 0));  // by picks and their U
+  std::vector<std::vector<double>> ways(m + 1, std::vector<double>(m * n + 1, 0));  // by picks and U
   ways[0][0] = 1;
   for (std::size_t rank = 0; rank < m + n; ++rank)
     for (std::size_t picks = std::min(rank + 1, m); picks > 0; --picks) {
-      const std::size_t below = rank + 1 - picks;  // of the other sample
+      const std::size_t below = rank + 1 - picks;  // samples of the other side
       for (std::size_t sum = m * n + 1; sum-- > below;) ways[picks][sum] += ways[picks - 1][sum - below];
     }
   double above = 0;
@@ -74,7 +74,7 @@ double mann_whitney(std::span<const double> a, std::span<const double> b) {
   if (a.empty() || b.empty()) return std::numeric_limits<double>::quiet_NaN();
   const auto m = static_cast<double>(a.size());
   const auto n = static_cast<double>(b.size());
-  const auto [first, ties] = ranked(a, b);
+  const auto [first, ties] = compute_u(a, b);
   const double u = std::max(first, m * n - first);
   const auto [least, most] = std::minmax({a.size(), b.size()});
   if (least <= few && most <= many && ties == 0) return std::min(1.0, 2 * exact_tail(u, a.size(), b.size()));

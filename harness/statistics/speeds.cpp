@@ -16,10 +16,10 @@ namespace {
 constexpr std::size_t min_launches = 12;
 constexpr std::size_t min_group = 3;  // samples
 constexpr double min_group_share = 0.15;
-constexpr double min_distance = 6;  // of the means, in standard deviations of the groups
+constexpr double min_distance = 6;  // between the means, in standard deviations of the groups
 constexpr double min_gap = 3;       // between the groups, in the same unit
 constexpr double min_difference = 0.01;
-constexpr double significance = 0.01;  // of the runs test
+constexpr double significance = 0.01;  // level of the runs test
 
 /// Sums of squared distances from the mean of the first k values, for k = 0 ... size.
 std::vector<double> scatters(auto begin, auto end) {
@@ -41,7 +41,7 @@ double choose(double n, double k) {
   return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1));
 }
 
-/// P(at most `runs` runs) of `m` items of one kind and `n` of another in random order.
+/// P(at most `runs` runs) for `m` items of one kind and `n` of another in random order.
 double runs_probability(int runs, double m, double n) {
   double ways = 0;
   for (int r = 2; r <= runs; ++r) {
@@ -64,7 +64,7 @@ std::optional<TwoSpeeds> two_speeds(std::span<const double> samples) {
   const std::vector<double> above = scatters(sorted.rbegin(), sorted.rend());
   const std::size_t smallest =
       std::max(min_group, static_cast<std::size_t>(std::ceil(min_group_share * static_cast<double>(n))));
-  std::size_t cut = 0;  // samples of the fast group
+  std::size_t cut = 0;  // size of the fast group
   double scatter = std::numeric_limits<double>::infinity();
   for (std::size_t k = smallest; k + smallest <= n; ++k)
     if (below[k] + above[n - k] < scatter) {

@@ -11,7 +11,7 @@ namespace occbench::statistics {
 struct TwoSpeeds {
   double fast = 0;  ///< median of each group, in the unit of the samples
   double slow = 0;
-  double slow_share = 0;    ///< of the samples
+  double slow_share = 0;    ///< share of the samples
   bool in_streaks = false;  ///< launches of one group follow each other more often than by chance
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a mistyped name is from one that exists.
+// Edit distance of a mistyped name to an existing one.
 #pragma once
 
 #include <algorithm>

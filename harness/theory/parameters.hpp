@@ -52,7 +52,7 @@ struct Parameters {
 
 using ParameterMember = double Parameters::*;  // an alias: nvcc adds parentheses that g++ warns about
 
-/// A parameter as parameters.json names it.
+/// A parameter as named in parameters.json.
 struct ParameterField {
   std::string_view name;
   std::string_view unit;

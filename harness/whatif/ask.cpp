@@ -9,11 +9,11 @@
 namespace occbench::whatif {
 namespace {
 
-constexpr std::size_t sets = 8;  // of sampled parameters for a band
+constexpr std::size_t sets = 8;  // sampled parameter sets for a band
 
-/// Share of the model's error at the measured launch that it also has at a launch with `ratio` of its time.
-/// Measured over 2,382 cases each on an H200 and an H100: errors at launches of one kernel correlate with
-/// slope 0.7 if the times are within 10 %, and with 0.2 beyond, where they have different bounds.
+/// Share of the model's error at the measured launch that remains at a launch with `ratio` of its time. From
+/// 2,382 cases each on an H200 and an H100: errors at launches of one kernel correlate with slope 0.7 if the
+/// times are within 10 %, and with 0.2 beyond, where they have different bounds.
 double shared_error(double ratio) {
   constexpr double range = 0.25;
   return std::exp(-std::abs(std::log(ratio)) / range);
@@ -67,14 +67,14 @@ Anchored::Times Anchored::times(const Launch& launch, const theory::Occupancy& o
                             .blocks_per_sm = occupancy.blocks_per_sm,
                             .iterations = 1,
                             .l1_bytes = theory::l1_bytes(gpu.facts.sm, launch.footprint)};
-  const auto predicted = [&](const theory::Parameters& p) {
+  const auto predict_with = [&](const theory::Parameters& p) {
     theory::Prediction prediction = theory::predict(program, facts, shape, gpu.facts, p);
     prediction.time_s -= p.launch_s;  // ncu times exclude the launch overhead
     return prediction;
   };
-  Times all{.prediction = predicted(gpu.parameters), .sampled_s = {}};
+  Times all{.prediction = predict_with(gpu.parameters), .sampled_s = {}};
   for (const theory::Parameters& p : theory::sample_parameters(gpu.parameters, gpu.ranges, sets))
-    all.sampled_s.push_back(predicted(p).time_s);
+    all.sampled_s.push_back(predict_with(p).time_s);
   return all;
 }
 
@@ -85,13 +85,14 @@ Answer Anchored::ask(const Launch& launch, const Gpu& gpu) const {
   if (a.occupancy.blocks_per_sm == 0) throw Refused("cannot launch: " + a.occupancy.unlaunchable);
   const Times changed = times(l, a.occupancy, gpu);
   a.bound = changed.prediction.bound;
-  const auto anchored = [&](double time_s, double base_s) {
+  const auto correct_ratio = [&](double time_s, double base_s) {
     const double ratio = time_s / base_s;
     return ratio * std::pow(base_s / kernel_.time_s, 1 - shared_error(ratio));
   };
-  a.time_ratio = anchored(changed.prediction.time_s, base_.prediction.time_s);
+  a.time_ratio = correct_ratio(changed.prediction.time_s, base_.prediction.time_s);
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < sets; ++i) ratios.push_back(anchored(changed.sampled_s[i], base_.sampled_s[i]));
+  for (std::size_t i = 0; i < sets; ++i)
+    ratios.push_back(correct_ratio(changed.sampled_s[i], base_.sampled_s[i]));
   const double error = std::max(theory::model_error(a.bound), std::abs(std::log1p(model_error_)));
   const theory::Band band = theory::band(a.time_ratio, ratios, error);
   a.low_ratio = band.low_s;

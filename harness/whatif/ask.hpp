@@ -35,8 +35,8 @@ struct Answer {
 /// Largest error of the model at the measured launch for which predictions are made.
 constexpr double max_model_error = 0.15;
 
-/// A measured kernel with predictions relative to its measured time. The model's error at the measured
-/// launch is corrected in part: the less, the further the predicted time is from the measured one.
+/// A measured kernel with predictions relative to its measured time. Corrects part of the model's error at
+/// the measured launch: less for times further from the measured one.
 class Anchored {
  public:
   /// `kernel` ran on `gpu`. Throws Refused if the model's error exceeds max_model_error, and

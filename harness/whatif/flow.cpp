@@ -21,7 +21,7 @@ std::string percent(double share) {
   return text;
 }
 
-/// Throws Refused on features that the model does not have.
+/// Throws Refused on features that the model lacks.
 void refuse_unsupported(const Profile& p, const theory::Program& program) {
   if (const double size = p.get("launch__cluster_size"); size > 1)
     throw Refused("it runs in clusters of " + std::to_string(std::lround(size)) +
@@ -34,16 +34,17 @@ void refuse_unsupported(const Profile& p, const theory::Program& program) {
     throw Refused("atomics are " + percent(atomics / (atomics + others)) +
                   " of its requests to global memory, and outside the model");
   const double instructions = p.get("smsp__inst_executed.sum");
-  if (const double shared = p.executed("ATOMS"); instructions > 0 && shared > negligible * instructions)
+  if (const double shared = p.count_executions("ATOMS");
+      instructions > 0 && shared > negligible * instructions)
     throw Refused("atomics of shared memory are " + percent(shared / instructions) +
                   " of its instructions, and outside the model");
-  if (program.count(Pipe::bulk_load) > 0 || p.executed("UBLKCP") + p.executed("UTMALDG") > 0)
+  if (program.count(Pipe::bulk_load) > 0 || p.count_executions("UBLKCP") + p.count_executions("UTMALDG") > 0)
     throw Refused("it makes bulk copies, and no counter has the number of copies in flight");
 }
 
 /// L1 lines that loads touch, over the minimum for `bytes_per_lane`: at least 1. A wavefront looks up four
-/// lines; a fractional wavefront is a replay while the L1 waits for space. Narrow loads take one wavefront
-/// in any layout: for those sectors are more precise.
+/// lines; a fractional wavefront is a replay while the L1 waits for space. Narrow loads take one wavefront in
+/// any layout, so sectors are more precise for them.
 double lines_of(const Profile& p, double bytes_per_lane) {
   constexpr double lines_of_wavefront = 4, line_bytes = 128, nearly = 0.05;
   const double requests = p.get("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum");
@@ -65,7 +66,7 @@ int carveout(const theory::SmLimits& sm, double bytes) {
   return std::min(100, static_cast<int>(100 * bytes / static_cast<double>(sm.smem_per_sm_bytes)));
 }
 
-/// Sectors fetched without use, or repeatedly, do not count as loaded bytes.
+/// Sectors fetched without use or repeatedly are not loaded bytes.
 void set_loads(const Profile& p, double threads, Kernel& k) {
   const theory::Program& program = k.program;
   const double loaded =
@@ -87,8 +88,8 @@ void set_loads(const Profile& p, double threads, Kernel& k) {
   }
 }
 
-/// Stores of the loop and after it are distinguished by requests, since half-filled sectors count in full.
-/// Dirty lines that are still in the L2 at the end count as written.
+/// Requests tell stores of the loop from those after it, since half-filled sectors count in full. Dirty lines
+/// that are still in the L2 at the end count as written.
 void set_stores(const Profile& p, double threads, std::size_t l2_bytes, Kernel& k) {
   const theory::Program& program = k.program;
   const double stored = program.bytes(Pipe::global_store) / program.iterations;
@@ -110,7 +111,7 @@ void set_stores(const Profile& p, double threads, std::size_t l2_bytes, Kernel& 
 Kernel kernel_of(const Profile& p, const theory::Program& program, const theory::SmLimits& sm,
                  std::size_t l2_bytes) {
   refuse_unsupported(p, program);
-  Kernel k{.program = program, .facts = {}, .footprint = {}, .assumed = {}};
+  Kernel k{.program = program, .facts = {}, .footprint = {}, .assumptions = {}};
   k.time_s = p.need("gpu__time_duration.sum");
   k.sm_clock_hz = p.get("sm__cycles_elapsed.avg.per_second");
   k.grid_size = static_cast<int>(p.need("launch__grid_size"));
@@ -133,9 +134,9 @@ Kernel kernel_of(const Profile& p, const theory::Program& program, const theory:
                program.bytes(Pipe::shared_store) / program.iterations, warps);
 
   if (k.l1_hit > negligible)
-    k.assumed.push_back("the L1 still serves " + percent(k.l1_hit) + " of the bytes loaded");
+    k.assumptions.push_back("the L1 still serves " + percent(k.l1_hit) + " of the bytes loaded");
   if (k.l2_hit > negligible)
-    k.assumed.push_back("the L2 still serves " + percent(k.l2_hit) + " of the bytes loaded");
+    k.assumptions.push_back("the L2 still serves " + percent(k.l2_hit) + " of the bytes loaded");
   return k;
 }
 

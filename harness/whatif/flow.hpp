@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives the model's inputs of a measured kernel from hardware counters, where a family of the suite
-// declares them.
+// Derives the model's inputs from hardware counters of a measured kernel, instead of from declarations as for
+// the suite's kernels.
 #pragma once
 
 #include <string>
@@ -20,9 +20,9 @@ struct Kernel {
   theory::Footprint footprint;
   int grid_size = 0;
   double time_s = 0;
-  double sm_clock_hz = 0;            ///< during the launch; 0: not measured
-  double l1_hit = 0, l2_hit = 0;     ///< shares of the bytes loaded from global memory
-  std::vector<std::string> assumed;  ///< assumptions of the prediction, one per line
+  double sm_clock_hz = 0;                ///< during the launch; 0: not measured
+  double l1_hit = 0, l2_hit = 0;         ///< shares of the bytes loaded from global memory
+  std::vector<std::string> assumptions;  ///< assumptions of the prediction, one per line
 };
 
 /// Throws Refused on clusters, atomics, bulk copies and missing metrics.

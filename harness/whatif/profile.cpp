@@ -100,7 +100,7 @@ double Profile::need(std::string_view metric) const {
   throw Refused("the report lacks " + std::string(metric) + "; `occbench whatif --print-ncu-command` has it");
 }
 
-double Profile::executed(std::string_view opcode) const {
+double Profile::count_executions(std::string_view opcode) const {
   double sum = 0;
   if (const auto found = parts.find("sass__inst_executed_per_opcode"); found != parts.end())
     for (const auto& [name, count] : found->second)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch profiled by Nsight Compute, and the metrics that whatif needs.
+// A launch profiled by Nsight Compute: the metrics that whatif needs.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace occbench::whatif {
 
-/// Why a kernel or a change is not predicted; what() is one line.
+/// Why a kernel or change cannot be predicted; what() is one line.
 class Refused : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -31,12 +31,12 @@ struct Profile {
   std::map<std::string, std::string, std::less<>> names;  ///< metrics with text values
 
   [[nodiscard]] std::optional<double> find(std::string_view metric) const;
-  /// 0 if it was not measured.
+  /// 0 if not measured.
   [[nodiscard]] double get(std::string_view metric) const { return find(metric).value_or(0); }
-  /// Throws Refused with the metric's name if it was not measured.
+  /// Throws Refused with the metric's name if not measured.
   [[nodiscard]] double need(std::string_view metric) const;
   /// Executions of all opcodes with this prefix.
-  [[nodiscard]] double executed(std::string_view opcode) const;
+  [[nodiscard]] double count_executions(std::string_view opcode) const;
 };
 
 /// The launches in `ncu --csv` output of page raw. Page details lacks most metrics.

@@ -57,7 +57,7 @@ bool has_match(const attach::Collected& all, const std::string& pattern) {
   if (regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0) return true;
   const bool any = std::ranges::any_of(all.kernels, [&](const attach::Kernel& kernel) {
     return regexec(&compiled, kernel.name.c_str(), 0, nullptr, 0) == 0 ||
-           regexec(&compiled, binary::demangled(kernel.name).c_str(), 0, nullptr, 0) == 0;
+           regexec(&compiled, binary::demangle(kernel.name).c_str(), 0, nullptr, 0) == 0;
   });
   regfree(&compiled);
   return any;

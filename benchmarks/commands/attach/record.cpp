@@ -43,7 +43,7 @@ bool has_waves(R r) { return r.device != nullptr && r.k.blocks_per_sm > 0 && !r.
 
 constexpr CsvColumn<KernelRow> kernel_columns[] = {
     {"kernel_id", [](R r) { return std::to_string(r.id); }},
-    {"kernel", [](R r) { return csv::no_formula(binary::demangled(r.k.name)); }},
+    {"kernel", [](R r) { return csv::no_formula(binary::demangle(r.k.name)); }},
     {"symbol", [](R r) { return csv::no_formula(r.k.name); }},
     {"gpu_uuid", [](R r) { return r.device == nullptr ? "" : r.device->uuid; }},
     {"grid_x", [](R r) { return axis(r.k.grid, 0); }},
@@ -82,7 +82,7 @@ constexpr CsvColumn<KernelRow> kernel_columns[] = {
     {"gain_high", [](R r) { return change_cell(r.v.gain, &Change::high); }},
     {"range", [](R r) { return csv::no_formula(r.k.range); }},
     {"graph_id", [](R r) { return r.k.whole ? std::to_string(*r.k.whole) : ""; }},
-    {"after", [](R r) { return csv::no_formula(binary::demangled(r.k.after)); }},
+    {"after", [](R r) { return csv::no_formula(binary::demangle(r.k.after)); }},
     {"sm_count", [](R r) { return std::to_string(r.k.sms); }},
     {"sm_verdict", [](R r) { return std::string(words_of(r.v.by_sms.finding)); }},
     {"spare_sms", [](R r) { return r.v.by_sms.spare_sms ? std::to_string(*r.v.by_sms.spare_sms) : ""; }},
@@ -141,7 +141,7 @@ std::string arms_csv(const Collected& all) {
 
 struct CounterRow {
   std::size_t kernel_id;
-  const Counted& counted;
+  const SampledCounters& counted;
 };
 
 template <Quantity q>
@@ -166,7 +166,7 @@ std::string counters_csv(const Collected& all) {
   constexpr std::span<const CsvColumn<CounterRow>> columns = counter_columns;
   std::string text = csv_header(columns);
   for (std::size_t i = 0; i < all.kernels.size(); ++i)
-    if (all.kernels[i].counted().samples > 0) text += csv_line(columns, {i, all.kernels[i].counted()});
+    if (all.kernels[i].counters().samples > 0) text += csv_line(columns, {i, all.kernels[i].counters()});
   return text;
 }
 
@@ -265,7 +265,7 @@ void record_attached(const std::filesystem::path& folder, const Collected& all,
   env.update(run);
   replace_file(folder / "kernels.csv", kernels_csv(all, verdicts));
   replace_file(folder / "arms.csv", arms_csv(all));
-  if (std::ranges::any_of(all.kernels, [](const Kernel& k) { return k.counted().samples > 0; }))
+  if (std::ranges::any_of(all.kernels, [](const Kernel& k) { return k.counters().samples > 0; }))
     replace_file(folder / "counters.csv", counters_csv(all));
   write_launches(folder / "launches.csv", all);
   constexpr int indent = 2;

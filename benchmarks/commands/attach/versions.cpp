@@ -87,7 +87,7 @@ void print_versions(std::ostream& out, const Collected& all, const std::vector<V
     const Kernel& k = all.kernels[i];
     if (verdicts[i].caps.empty()) continue;
     const std::string name = short_name_of(k.name, name_room);
-    const double now = k.as_it_is_us.empty() ? k.mean_us() : statistics::median(k.as_it_is_us);
+    const double now = k.uncapped_us.empty() ? k.mean_us() : statistics::median(k.uncapped_us);
     table.push_back({name, std::to_string(k.blocks()), "as it is",
                      std::to_string(k.footprint.registers_per_thread), std::to_string(k.local_bytes),
                      std::to_string(k.blocks_per_sm), time_of(now)});

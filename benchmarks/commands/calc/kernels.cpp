@@ -42,7 +42,7 @@ std::vector<binary::KernelUse> select_kernels(const binary::KernelUses& uses, co
                                               const CalcOptions& options, const std::string& cc) {
   std::vector<binary::KernelUse> kernels;
   for (const binary::KernelUse& use : uses.kernels)
-    if (binary::demangled(use.name).find(options.kernel_name) != std::string::npos) kernels.push_back(use);
+    if (binary::demangle(use.name).find(options.kernel_name) != std::string::npos) kernels.push_back(use);
   if (kernels.empty()) {
     std::set<std::string> names;
     for (const binary::KernelUse& use : uses.kernels) names.insert(binary::short_name(use.name, name_room));
@@ -121,7 +121,7 @@ bool is_one_of_several(const KernelRow& row) {
 
 /// Before the columns of the answer.
 constexpr Column<KernelRow> kernel_columns[] = {
-    {"kernel", [](const auto& r) { return Value(printable(binary::demangled(r.use.name))); }, "kernel",
+    {"kernel", [](const auto& r) { return Value(printable(binary::demangle(r.use.name))); }, "kernel",
      name_of},
     {"form", [](const auto& r) { return Value(r.form); }},
     {nullptr, nullptr, "device", [](const auto& r) { return r.device->facts.name; },

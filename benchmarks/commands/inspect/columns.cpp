@@ -74,7 +74,7 @@ bool is_ranked(Rows rows) { return !rows[0].ranked.empty(); }
 bool is_not_ranked(Rows rows) { return !is_ranked(rows); }
 
 constexpr InspectColumn columns[] = {
-    {{"kernel", [](Row r) { return Value(binary::demangled(r.kernel->use.name)); }, "kernel",
+    {{"kernel", [](Row r) { return Value(binary::demangle(r.kernel->use.name)); }, "kernel",
       [](Row r) { return table_name(*r.kernel); }},
      Type::text},
     {{"file", [](Row r) { return Value(r.kernel->file); }, "file", short_file_name,

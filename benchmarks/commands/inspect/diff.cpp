@@ -103,7 +103,7 @@ struct DiffColumn {
 /// Of CSV and JSON.
 std::vector<DiffColumn> diff_columns() {
   std::vector<DiffColumn> columns = {
-      {"kernel", [](const DiffRow& r) { return Value(binary::demangled(r.kernel.kernel().use.name)); }},
+      {"kernel", [](const DiffRow& r) { return Value(binary::demangle(r.kernel.kernel().use.name)); }},
       {"architecture", [](const DiffRow& r) { return Value(r.kernel.kernel().architecture); }},
       {"change", [](const DiffRow& r) { return Value(r.change); }}};
   for (const ComparedColumn& each : compared) {
@@ -129,7 +129,7 @@ Difference difference(const std::vector<InspectedKernel>& before, const std::vec
   const bool each_has_one = architectures(before).size() == 1 && architectures(after).size() == 1;
   // Mangled names in anonymous namespaces contain a hash of the file; demangled names do not.
   const auto key = [&](const InspectedKernel& row) {
-    return binary::demangled(row.kernel->use.name) + (each_has_one ? "" : '\n' + row.kernel->architecture);
+    return binary::demangle(row.kernel->use.name) + (each_has_one ? "" : '\n' + row.kernel->architecture);
   };
   std::map<std::string, std::vector<const InspectedKernel*>> earlier;
   for (const InspectedKernel& row : before) earlier[key(row)].push_back(&row);

@@ -92,7 +92,7 @@ void add_rows(Side& side, const InspectOptions& o, Inspector& inspector) {
     std::erase_if(side.kernels, [&](const auto& kernel) { return !is_selected(kernel); });
     if (side.kernels.empty()) throw UserError(Exit::usage, side.name + ": " + error);
   };
-  keep([&](const auto& k) { return binary::demangled(k.use.name).find(o.kernel) != std::string::npos; },
+  keep([&](const auto& k) { return binary::demangle(k.use.name).find(o.kernel) != std::string::npos; },
        "no kernel has '" + o.kernel + "' in its name; there are " +
            join_first({names.begin(), names.end()}, names_in_error));
   const std::string wanted = o.architecture.starts_with("sm_") ? o.architecture : "sm_" + o.architecture;
@@ -200,7 +200,7 @@ void print_answer(std::ostream& out, const InspectOptions& o, const std::vector<
 void prefer_whole_name(std::vector<InspectedKernel>& rows, const std::string& name) {
   const auto is_other = [&](const InspectedKernel& row) {
     const std::string& symbol = row.kernel->use.name;
-    return binary::demangled(symbol) != name && binary::short_name(symbol, std::string::npos) != name;
+    return binary::demangle(symbol) != name && binary::short_name(symbol, std::string::npos) != name;
   };
   if (std::ranges::count_if(rows, std::not_fn(is_other)) == 1) std::erase_if(rows, is_other);
 }

@@ -110,7 +110,7 @@ Json location_of(const binary::CompiledKernel& kernel, bool is_at_spills) {
   const auto& line = is_at_spills && kernel.spill_line ? kernel.spill_line : kernel.first_line;
   Json place = {{"artifactLocation", {{"uri", uri_of(line ? line->file : kernel.file)}}}};
   if (line) place["region"] = {{"startLine", line->line}};
-  const Json name = {{"fullyQualifiedName", binary::demangled(kernel.use.name)},
+  const Json name = {{"fullyQualifiedName", binary::demangle(kernel.use.name)},
                      {"decoratedName", kernel.use.name},
                      {"kind", "function"}};
   return {{"physicalLocation", place}, {"logicalLocations", Json::array({name})}};

@@ -216,7 +216,7 @@ int Measurement::conclude() {
                  .rows_before = recorder_.finished_cases().size(),
                  .folder = recorder_.folder().string(),
                  .is_newest = is_newest(recorder_.folder()),
-                 .disturbance = disturbance ? disturbance->said : "",
+                 .disturbance = disturbance ? disturbance->summary : "",
                  .interrupted = interrupted,
                  .expected = progress_.total(),
                  .findings = found});

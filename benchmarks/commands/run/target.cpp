@@ -52,7 +52,7 @@ void check_quiet(const RunOptions& o, const Device& device) {
 void check_copy_bandwidth(const RunOptions& o, const Runner& runner) {
   if (!o.require_quiet && o.wait_quiet_s == 0) return;
   const Device& device = runner.device();
-  if (const auto references = runner.references(); references && !references->copies_undisturbed(device))
+  if (const auto references = runner.references(); references && !references->has_undisturbed_copies(device))
     throw UserError(Exit::no_device,
                     device.name + " is not quiet: cudaMemcpy reaches " +
                         text("%.0f %%", 100 * references->memcpy_bytes_per_s / device.dram_bytes_per_s) +

@@ -45,7 +45,7 @@ using Answer = whatif::Answer;
 
 /// The table for people has rows with an answer.
 constexpr Column<WhatIfRow> columns[] = {
-    {"kernel", [](Row r) { return Value(printable(binary::demangled(r.kernel.kernel().program.variant))); }},
+    {"kernel", [](Row r) { return Value(printable(binary::demangle(r.kernel.kernel().program.variant))); }},
     {"dial", [](Row r) { return Value(r.change.dial); }, "change", change_text},
     {"value", [](Row r) { return Value(r.change.value); }},
     {"gpu", [](Row r) { return Value(r.change.gpu); }},
@@ -110,7 +110,7 @@ void print_table(std::ostream& out, const std::string& format, const whatif::Anc
   };
   print_note("Ratio: predicted over measured time; below 1 is faster. Within " +
              text("%.0f %%", 100 * negligible) + " of 1: no difference.");
-  for (const std::string& line : k.assumed) print_note("Assumed unchanged: " + line + ".");
+  for (const std::string& line : k.assumptions) print_note("Assumed unchanged: " + line + ".");
   for (const WhatIfRow& row : rows)
     if (!row.change.answer) print_note(change_text(row) + ": " + row.change.status);
 }

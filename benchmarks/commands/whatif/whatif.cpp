@@ -88,7 +88,7 @@ whatif::Profile one_launch(std::vector<whatif::Profile> all, const WhatIfOptions
                            const std::string& source) {
   std::set<std::string> names;
   std::erase_if(all, [&](const whatif::Profile& p) {
-    return binary::demangled(p.kernel).find(o.kernel) == std::string::npos && p.kernel != o.kernel;
+    return binary::demangle(p.kernel).find(o.kernel) == std::string::npos && p.kernel != o.kernel;
   });
   if (all.empty())
     throw UserError(Exit::file,

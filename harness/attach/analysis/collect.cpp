@@ -23,13 +23,13 @@ namespace {
 
 constexpr std::size_t text_limit = std::size_t{64} << 20;
 
-/// A function of the process that is read, and the place of its device.
+/// A function of the current process, and the index of its device.
 struct Function {
   std::size_t device = 0;
   FunctionRecord record;
 };
 
-/// All processes, kernel by kernel.
+/// Collects the kernels of all processes.
 class Reader {
  public:
   void read(const std::filesystem::path& base) {
@@ -61,7 +61,7 @@ class Reader {
     const std::string content = read_file(path, text_limit);
     for (std::size_t at = 0, end = 0; (end = content.find('\n', at)) != std::string::npos; at = end + 1) try {
         Fields fields = fields_of(std::string_view(content).substr(at, end - at));
-        for (std::string& field : fields)  // names of a program may hold any bytes, and may be cut off
+        for (std::string& field : fields)  // names may hold any bytes or be truncated
           if (!is_text(field)) field = printable(field);
         take_line(fields);
       } catch (const std::exception& error) {
@@ -70,7 +70,7 @@ class Reader {
       }
   }
 
-  /// Kinds that are not known are ignored.
+  /// Ignores unknown kinds.
   void take_line(const Fields& fields) {
     if (fields[0] == ProcessRecord::kind && fields.size() > 1 && integer_of(fields[1]) != protocol_version)
       throw std::invalid_argument("is of another version of occbench");
@@ -86,12 +86,12 @@ class Reader {
 
   void take(const NoteRecord& r) { complain(all_.processes.back().id + ": " + r.text); }
 
-  void take(const CountersRecord& r) { kernel(r.signature).seen.add(counted_of(r)); }
+  void take(const CountersRecord& r) { kernel(r.signature).seen.add(counters_of(r)); }
 
-  void take(const WholeCountersRecord& r) { kernel(r.signature).seen_whole.add(counted_of(r)); }
+  void take(const WholeCountersRecord& r) { kernel(r.signature).seen_whole.add(counters_of(r)); }
 
   template <class Record>
-  static Counted counted_of(const Record& r) {
+  static SampledCounters counters_of(const Record& r) {
     return {.samples = static_cast<std::uint64_t>(std::max<std::int64_t>(0, r.samples)),
             .us = quantities_of(r.us),
             .share_us = quantities_of(r.share_us)};
@@ -272,7 +272,7 @@ class Reader {
     if (counts && fewer_sms > 0) {
       k.fewer_sms[fewer_sms].times_us.push_back(time_us);
     } else if (counts && !k.versions.empty()) {
-      k.as_it_is_us.push_back(time_us);
+      k.uncapped_us.push_back(time_us);
     } else if (counts) {
       Arm& arm = k.arms[launch.arm];
       if (launch.arm < first_level) arm.blocks_per_sm = k.blocks_per_sm;
@@ -284,7 +284,7 @@ class Reader {
                              .launch = launch});
   }
 
-  /// A kernel of a few launches has no other times.
+  /// A kernel with few launches has no other times.
   void add_warm_up_times() {
     for (Kernel& k : table_.kernels())
       if (k.untouched_timed == 0 && k.timed > 0 && !k.is_in_graph())
@@ -300,13 +300,13 @@ class Reader {
   std::size_t launching_processes_ = 0;
   Full full_ = Full::no;
   KernelTable table_;
-  std::map<std::size_t, std::size_t> numbers_;              // of the process's signatures: places in table_
-  std::map<std::pair<std::size_t, int>, int> sms_of_arms_;  // of the process's signatures and arms
+  std::map<std::size_t, std::size_t> numbers_;  // index in table_ by signature number, this process
+  std::map<std::pair<std::size_t, int>, int> sms_of_arms_;  // by signature and arm, this process
   std::map<int, Function> functions_;
   std::map<int, std::size_t> devices_;
 };
 
-/// Events read microseconds more than CUPTI's records. Where a kernel has both, only the more frequent count.
+/// Events read microseconds more than CUPTI's records. If a kernel has both, keeps the more frequent kind.
 void keep_one_timing(Collected& all) {
   std::vector<bool> is_mixed;
   for (Kernel& k : all.kernels) {
@@ -332,7 +332,7 @@ void keep_one_timing(Collected& all) {
   }
 }
 
-/// All kernels' time, with what changed launches took longer or less.
+/// The time of all kernels, corrected for what changed launches took.
 double busy_s(const Collected& all) {
   double us = all.total_us();
   for (const TimedLaunch& l : all.launches) {
@@ -370,7 +370,7 @@ Collected collect(const std::filesystem::path& folder) {
       reader.complain(error.what());
     }
   try {
-    if (const std::string line = not_attached(folder / not_attached_file); !line.empty())
+    if (const std::string line = describe_not_attached(folder / not_attached_file); !line.empty())
       reader.complain(line);
   } catch (const UserError& error) {
     reader.complain(error.what());

@@ -22,38 +22,38 @@ struct AttachedDevice {
 };
 
 struct AttachedProcess {
-  std::string id;  ///< "process-1234-0", as its files are called
+  std::string id;  ///< "process-1234-0", the stem of its files
   std::string command;
   std::string timing = "events";  ///< or "activity": what timed its launches at the end
-  std::string why_events;         ///< where --timing asked for records
+  std::string why_events;         ///< if --timing asked for records
 };
 
-/// An arm of one kernel: its resident blocks, and the times of its launches.
+/// An arm of one kernel: resident blocks and launch times.
 struct Arm {
   int blocks_per_sm = 0;
   unsigned added_smem_bytes = 0;
-  std::vector<double> times_us;  ///< of drawn launches that nothing overlapped
+  std::vector<double> times_us;  ///< of drawn launches that did not overlap
 };
 
-/// A kernel compiled again with a cap on its registers.
+/// A kernel recompiled with a register cap.
 struct CappedVersion {
   int cap = 0, registers = 0, local_bytes = 0, blocks_per_sm = 0;
-  std::vector<double> times_us;  ///< of drawn launches that nothing overlapped
+  std::vector<double> times_us;  ///< of drawn launches that did not overlap
 };
 
-constexpr double least_us = 100;  // of samples, for a verdict by counters
+constexpr double least_us = 100;  // sampled time that a verdict by counters needs
 
-/// What PM sampling says of a kernel's untouched launches.
-struct Counted {
+/// PM samples of a kernel's untouched launches.
+struct SampledCounters {
   std::uint64_t samples = 0;
-  std::array<double, quantity_count> us{};        ///< sampled, per quantity
-  std::array<double, quantity_count> share_us{};  ///< weighted by the share of the peak
+  std::array<double, quantity_count> us{};        ///< sampled time per quantity
+  std::array<double, quantity_count> share_us{};  ///< the same weighted by the share of the peak
 
-  /// Of the peak, 0 to 1; nullopt where it was not sampled.
+  /// Share of the peak, 0 to 1; nullopt if not sampled.
   [[nodiscard]] std::optional<double> share(Quantity q) const {
     return us[q] > 0 ? std::optional(share_us[q] / us[q]) : std::nullopt;
   }
-  void add(const Counted& more) {
+  void add(const SampledCounters& more) {
     samples += more.samples;
     for (std::size_t q = 0; q < quantity_count; ++q) {
       us[q] += more.us[q];
@@ -62,39 +62,39 @@ struct Counted {
   }
 };
 
-/// Launches of one kernel with the same grid, block, shared memory and arguments, of all processes.
+/// Launches of one kernel with equal grid, block, shared memory and arguments, over all processes.
 struct Kernel {
   std::string name;
   std::size_t device = 0;
   theory::Footprint footprint;
   int local_bytes = 0;
   unsigned grid[3] = {}, block[3] = {};
-  std::string arguments;  ///< hash of those that are no addresses
-  std::string after;      ///< the kernel that ran before on the stream, where launches are split by it
-  std::string range;      ///< NVTX's, of the launching thread; empty: none, or not asked for
+  std::string arguments;  ///< hash of the arguments that are not addresses
+  std::string after;      ///< the previous kernel on the stream, if launches are split by it
+  std::string range;      ///< NVTX range of the launching thread; empty: none, or not requested
   SkipReason skip_reason = SkipReason::no;
   int blocks_per_sm = 0;  ///< the driver's answer
-  int sms = 0;            ///< that its launches may run on: in a green context not all of the device's
-  /// Of a CUDA graph, or of a kernel in one: the graph's hash. A kernel in one has the graph's launches, and
-  /// its times are the graph's.
+  int sms = 0;            ///< that its launches may use: fewer than the device's in a green context
+  /// Hash of the CUDA graph, for a graph or a kernel in one. A kernel in a graph has the launches and times
+  /// of the graph.
   std::string graph;
-  std::optional<std::size_t> whole;  ///< of a kernel in a graph: that one's place
-  std::uint64_t graph_kernels = 0;   ///< that a launch of the graph runs, all or of this one; 0: not known
+  std::optional<std::size_t> whole;  ///< for a kernel in a graph: the graph's index
+  std::uint64_t graph_kernels = 0;   ///< kernels per graph launch (all, or this one); 0: unknown
   std::uint64_t launches = 0, captured = 0, changed = 0, timed = 0, overlapping = 0;
   double untouched_us = 0;  ///< sum over `untouched_timed` launches
   std::uint64_t untouched_timed = 0;
-  std::map<int, Arm> arms;       ///< none where nothing was changed, or versions were tried
-  std::map<int, Arm> fewer_sms;  ///< arms on a part of the SMs, by their number
+  std::map<int, Arm> arms;       ///< empty if nothing was changed, or versions were tried
+  std::map<int, Arm> fewer_sms;  ///< arms on some of the SMs, by SM count
   std::map<int, CappedVersion> versions;
-  std::vector<double> as_it_is_us;  ///< drawn in the same blocks as the versions
-  std::uint64_t by_record = 0;      ///< of `timed`
-  Counted seen;                     ///< of a kernel between others only the middle
-  Counted seen_whole;               ///< from start to end
+  std::vector<double> uncapped_us;  ///< launches drawn in the same blocks as the versions
+  std::uint64_t by_record = 0;      ///< launches in `timed` that a record timed
+  SampledCounters seen;             ///< for runs next to other kernels, the middle only
+  SampledCounters seen_whole;       ///< runs from start to end
 
   [[nodiscard]] bool is_graph() const { return block[0] == 0 && skip_reason != SkipReason::too_many; }
   [[nodiscard]] bool is_in_graph() const { return !graph.empty() && block[0] > 0; }
-  /// What its verdict goes by: whole runs, where enough of them were sampled for each quantity.
-  [[nodiscard]] const Counted& counted() const {
+  /// The samples for the verdict: whole runs, if each quantity has enough samples of them.
+  [[nodiscard]] const SampledCounters& counters() const {
     for (std::size_t q = 0; q < quantity_count; ++q)
       if (seen_whole.us[q] < least_us && seen.us[q] > 0) return seen;
     return seen_whole;
@@ -102,10 +102,10 @@ struct Kernel {
   [[nodiscard]] double mean_us() const {
     return untouched_timed == 0 ? 0 : untouched_us / static_cast<double>(untouched_timed);
   }
-  /// Of all launches that were not captured, by the mean of those that were timed.
+  /// Estimated for all launches that were not captured, from the mean of the timed ones.
   [[nodiscard]] double total_us() const { return mean_us() * static_cast<double>(launches - captured); }
   [[nodiscard]] std::uint64_t blocks() const { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }
-  /// Of the grid, with so many blocks on an SM.
+  /// Waves of the grid with this many blocks on each SM.
   [[nodiscard]] double waves(int blocks_on_sm) const {
     return sms < 1 ? 0 : static_cast<double>(blocks()) / (static_cast<double>(blocks_on_sm) * sms);
   }
@@ -113,21 +113,21 @@ struct Kernel {
 
 struct TimedLaunch {
   std::uint32_t process = 0, kernel = 0;
-  int fewer_sms = 0;  ///< that it was confined to; 0: it was not
+  int fewer_sms = 0;  ///< SMs that it was confined to; 0: not confined
   Launch launch;
 };
 
-/// Of the program as a whole; 0: not known.
+/// Times of the whole program; 0: unknown.
 struct ProgramTime {
   double wall_s = 0;
-  double launching_s = 0;  ///< of each process from its first launch to its last, times the GPUs per process
-  double busy_s = 0;       ///< of kernels, changed launches as they ran
+  double launching_s = 0;  ///< sum over processes from first to last launch, times GPUs per process
+  double busy_s = 0;       ///< kernel time, changed launches as they ran
 };
 
-/// Of --apply.
+/// A step of the program, with --apply.
 struct Step {
   std::uint32_t process = 0;
-  std::string range;  ///< that begins with the step; empty: it lies between the profiler's calls
+  std::string range;  ///< the range that begins the step; empty: between profiler calls
   double begin_s = 0, duration_s = 0;
 };
 
@@ -136,21 +136,21 @@ struct Collected {
   std::vector<AttachedDevice> devices;
   std::vector<Kernel> kernels;  ///< most GPU time first
   std::vector<TimedLaunch> launches;
-  std::vector<std::string> complaints;  ///< each of one line
+  std::vector<std::string> complaints;  ///< one line each
   ProgramTime time;
-  std::vector<Step> steps;  ///< in their order in each process
+  std::vector<Step> steps;  ///< in order within each process
 
   [[nodiscard]] double total_us() const;
-  /// Whether any kernel was launched within an NVTX range, under --by-range.
+  /// Whether any kernel was launched within an NVTX range (--by-range).
   [[nodiscard]] bool has_ranges() const;
 };
 
-/// Reads all processes' files. What is cut off or damaged is left out, with a complaint. Throws UserError
-/// where the folder cannot be read.
+/// Reads the files of all processes. Skips truncated or damaged data with a complaint. Throws UserError if
+/// the folder cannot be read.
 [[nodiscard]] Collected collect(const std::filesystem::path& folder);
 
-/// "2 processes were not attached to: /bin/su (setuid) x 2", the first programs by name; empty: none.
-/// Throws UserError where the file cannot be read.
-[[nodiscard]] std::string not_attached(const std::filesystem::path& path);
+/// "2 processes were not attached to: /bin/su (setuid) x 2", the first programs by name, or "". Throws
+/// UserError if the file cannot be read.
+[[nodiscard]] std::string describe_not_attached(const std::filesystem::path& path);
 
 }  // namespace occbench::attach

@@ -10,21 +10,21 @@ namespace occbench::attach {
 
 namespace {
 
-// Of a peak.
-constexpr double at_limit = 0.6;   // from here on a unit is what the kernel waits for
-constexpr double near_idle = 0.4;  // all units below: it waits for latency
+// Shares of a peak.
+constexpr double at_limit = 0.6;   // a unit at or above this limits the kernel
+constexpr double near_idle = 0.4;  // if all units are below, the kernel waits for latency
 
 struct Unit {
   Quantity quantity{};
   double share = 0;
 };
 
-/// The unit with the largest share of its peak; nullopt: too little was sampled.
-std::optional<Unit> busiest(const Counted& counted) {
+/// The unit with the largest share of its peak; nullopt if too little was sampled.
+std::optional<Unit> find_busiest(const SampledCounters& counters) {
   std::optional<Unit> most;
   for (const Quantity q : {dram, l2, l1, tensor, fp32, issue})
-    if (const auto share = counted.share(q);
-        share && counted.us[q] >= least_us && (!most || *share > most->share))
+    if (const auto share = counters.share(q);
+        share && counters.us[q] >= least_us && (!most || *share > most->share))
       most = {q, *share};
   return most;
 }
@@ -51,7 +51,7 @@ void judge_by_counters(const Unit& most, Verdict& v) {
   }
 }
 
-/// A kernel that needs its warps: its busiest unit bounds what more of them gain. nullopt: no step adds any.
+/// For a kernel that needs its warps: its busiest unit bounds the gain of more. nullopt: no step adds warps.
 std::optional<bool> bound_gain(const Unit& most, Verdict& v) {
   const std::string before = v.why.empty() ? "" : v.why + "; ";
   if (most.share >= at_limit) v.why = before + text_of(most);
@@ -65,7 +65,7 @@ std::optional<bool> bound_gain(const Unit& most, Verdict& v) {
   return false;
 }
 
-/// A kernel that half of its warps serve as well: something else is busy.
+/// For a kernel that runs as fast with half of its warps: some unit should be busy.
 std::optional<bool> explain_saturation(const Unit& most, Verdict& v) {
   constexpr double half = 0.5;
   if (v.saturated_to.value_or(1) > half || most.share >= near_idle) return true;
@@ -75,8 +75,8 @@ std::optional<bool> explain_saturation(const Unit& most, Verdict& v) {
 
 }  // namespace
 
-void add_counters(const Counted& counted, Verdict& v) {
-  const auto most = busiest(counted);
+void add_counters(const SampledCounters& counters, Verdict& v) {
+  const auto most = find_busiest(counters);
   if (!most) return;
   if (!is_judged(v.finding)) return judge_by_counters(*most, v);
   if (v.finding == Finding::needs_occupancy) v.has_agreement = bound_gain(*most, v);

@@ -23,7 +23,7 @@ void join(Kernel& to, const Kernel& from) {
   to.seen_whole.add(from.seen_whole);
   to.untouched_us += from.untouched_us;
   to.untouched_timed += from.untouched_timed;
-  to.as_it_is_us.insert(to.as_it_is_us.end(), from.as_it_is_us.begin(), from.as_it_is_us.end());
+  to.uncapped_us.insert(to.uncapped_us.end(), from.uncapped_us.begin(), from.uncapped_us.end());
   for (const auto& [number, version] : from.versions) {
     CappedVersion& all = to.versions[number];
     const std::vector<double> before = std::move(all.times_us);
@@ -73,7 +73,7 @@ std::vector<std::uint32_t> KernelTable::finish() {
     row[order[i]] = static_cast<std::uint32_t>(i);
   }
   kernels_ = std::move(sorted);
-  for (std::uint32_t& went : place) went = row[went];
+  for (std::uint32_t& index : place) index = row[index];
   for (Kernel& k : kernels_)
     if (k.whole) k.whole = place[*k.whole];
   return place;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of all processes: launches of equal kernels count as one, whichever process they are from.
+// The kernels of all processes: launches of equal kernels are merged across processes.
 #pragma once
 
 #include <compare>
@@ -15,11 +15,11 @@ namespace occbench::attach {
 
 class KernelTable {
  public:
-  /// Where the kernel of this signature is, the new one if there is none yet.
+  /// The index of the kernel with this signature; adds it if it is new.
   std::size_t place_of(Kernel kernel, const SignatureRecord& signature);
   [[nodiscard]] Kernel& operator[](std::size_t place) { return kernels_[place]; }
   [[nodiscard]] std::vector<Kernel>& kernels() { return kernels_; }
-  /// Merges and sorts the kernels, most GPU time first. Returns where the kernel of each place went.
+  /// Merges the kernels and sorts them by GPU time, descending. Returns the new index of each kernel.
   std::vector<std::uint32_t> finish();
 
  private:
@@ -33,10 +33,10 @@ class KernelTable {
     auto operator<=>(const Key&) const = default;
   };
 
-  /// Where a kernel had too many different arguments, its first signatures join the rest. Returns the
-  /// kernels that stay; `place[i]` is where kernel i went.
+  /// Merges a kernel's first signatures into the rest if it had too many different arguments. Returns the
+  /// remaining kernels; `place[i]` is the new index of kernel i.
   std::vector<std::uint32_t> merge_rest(std::vector<std::uint32_t>& place);
-  /// The untouched times of a kernel in a graph are the graph's, and its launches.
+  /// Moves the untouched times and launches of kernels in a graph to the graph.
   void move_times_to_graphs();
 
   std::vector<Kernel> kernels_;

@@ -10,7 +10,7 @@
 
 namespace occbench::attach {
 
-std::string not_attached(const std::filesystem::path& path) {
+std::string describe_not_attached(const std::filesystem::path& path) {
   constexpr std::size_t limit = 2 * most_not_attached_bytes, most_named = 4;
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return "";
@@ -20,21 +20,21 @@ std::string not_attached(const std::filesystem::path& path) {
   std::size_t processes = 0;
   for (std::string line; std::getline(lines, line);) {
     const std::size_t tab = line.find('\t');
-    if (tab == std::string::npos) continue;  // cut off
+    if (tab == std::string::npos) continue;  // truncated line
     ++programs[line.substr(tab + 1) + " (" + line.substr(0, tab) + ")"];
     ++processes;
   }
   if (processes == 0) return "";
-  std::string named;
+  std::string names;
   std::size_t count = 0;
   for (const auto& [program, times] : programs) {
     if (++count > most_named) break;
-    named += (named.empty() ? "" : ", ") + program + (times > 1 ? " x " + std::to_string(times) : "");
+    names += (names.empty() ? "" : ", ") + program + (times > 1 ? " x " + std::to_string(times) : "");
   }
-  if (programs.size() > most_named) named += ", " + std::to_string(programs.size() - most_named) + " more";
+  if (programs.size() > most_named) names += ", " + std::to_string(programs.size() - most_named) + " more";
   const std::string at_least = text.size() < most_not_attached_bytes ? "" : "at least ";
   return at_least + std::to_string(processes) + (processes == 1 ? " process was" : " processes were") +
-         " not attached to: " + named;
+         " not attached to: " + names;
 }
 
 }  // namespace occbench::attach

@@ -9,7 +9,7 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr double worth_saying = 0.005;  // of a whole program: a gain that must be less is only bounded
+constexpr double worth_saying = 0.005;  // share of the program's time: smaller gains are only bounded
 
 double tenths(double value) { return std::round(10 * value) / 10 + 0.0; }  // never "-0.0"
 
@@ -19,7 +19,7 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
   const double total = all.total_us();
   double held = 0, outside = 0, changed = 0, gain = 0, below = 0, above = 0;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    if (all.kernels[i].is_graph()) continue;  // it has a sentence of its own
+    if (all.kernels[i].is_graph()) continue;  // graphs have their own sentence
     const double share = total > 0 ? all.kernels[i].total_us() / total : 0;
     outside += share;
     const Finding finding = verdicts[i].finding;
@@ -27,7 +27,7 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
     if (finding != Finding::needs_occupancy) continue;
     held += share;
     if (!verdicts[i].gain) continue;
-    const Change& one = *verdicts[i].gain;  // its error is independent of other kernels'
+    const Change& one = *verdicts[i].gain;  // its error is independent of other kernels
     gain += share * one.value;
     below = std::hypot(below, share * (one.value - one.low));
     above = std::hypot(above, share * (one.high - one.value));
@@ -45,15 +45,16 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
                   100 * changed);
     return text;
   }
-  char what[80] = ", and none has a next step";
+  char next_steps[80] = ", and none has a next step";
   if (gain != 0 && gain + above < worth_saying)
-    std::snprintf(what, sizeof what, "; their next steps would gain less than %.1f %%",
+    std::snprintf(next_steps, sizeof next_steps, "; their next steps would gain less than %.1f %%",
                   std::floor(1000 * (gain + above) + 1) / 10);
   else if (gain != 0)
-    std::snprintf(what, sizeof what, "; the next step in each would gain about %.1f %% (%.1f to %.1f)",
-                  100 * gain, tenths(100 * (gain - below)), 100 * (gain + above));
+    std::snprintf(next_steps, sizeof next_steps,
+                  "; the next step in each would gain about %.1f %% (%.1f to %.1f)", 100 * gain,
+                  tenths(100 * (gain - below)), 100 * (gain + above));
   std::snprintf(text, sizeof text, "Kernels that need occupancy hold %.0f %% of GPU time%s.", 100 * held,
-                what);
+                next_steps);
   return text;
 }
 
@@ -63,7 +64,7 @@ std::string sentence_of_lower(const Collected& all, const std::vector<Verdict>& 
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const Kernel& k = all.kernels[i];
     if (verdicts[i].finding != Finding::faster_at_lower_occupancy || total <= 0) continue;
-    if (k.is_graph() || k.is_in_graph() || !k.after.empty()) continue;  // --apply skips the last kind
+    if (k.is_graph() || k.is_in_graph() || !k.after.empty()) continue;  // --apply skips split kernels
     held += k.total_us() / total;
     gain -= fastest_level(verdicts[i]).from_untouched.value * k.total_us() / total;
   }

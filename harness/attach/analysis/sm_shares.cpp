@@ -11,12 +11,12 @@ namespace occbench::attach {
 
 namespace {
 
-// Of the change that a kernel of the SMs alone would have, at about half of them: from here on it is bound by
-// them; and up to here by something that they share.
+// Thresholds at about half of the SMs, relative to the change of a purely SM-bound kernel: SM-bound from
+// `mostly` on; bound by a shared resource up to `hardly`.
 constexpr double mostly = 0.75, hardly = 0.25;
 constexpr double half = 0.5, nearly_all = 0.7;
 
-/// By whole waves where there are few, else by the number of SMs.
+/// By whole waves if there are few, else by the number of SMs.
 double change_in_full(const Kernel& k, int sms) {
   const double by_sms = static_cast<double>(k.sms) / sms - 1, waves = k.waves(k.blocks_per_sm);
   if (waves >= many_waves || waves * k.sms <= sms) return by_sms;
@@ -33,7 +33,7 @@ std::vector<ShareFound> shares_of(const Kernel& k, const Median& untouched_time)
   return shares;
 }
 
-/// From a change of the time, with what a kernel of the SMs alone would have; unknown: between two findings.
+/// Judges a change relative to that of a purely SM-bound kernel; unknown if it spans two findings.
 SmFinding finding_of(const ShareFound& share, const Change& change) {
   const double low = change.low / share.in_full, high = change.high / share.in_full;
   if (low >= mostly) return SmFinding::sm_bound;
@@ -41,8 +41,8 @@ SmFinding finding_of(const ShareFound& share, const Change& change) {
   return low > hardly && high < mostly ? SmFinding::partly_sm_bound : SmFinding::unknown;
 }
 
-/// Launches of several kinds are drawn alike for each arm. If both quartiles give the finding of the median,
-/// it holds for each kind.
+/// All arms draw launches of all kinds alike. If both quartiles give the finding of the median, it holds for
+/// each kind.
 bool do_quartiles_agree(const Kernel& k, const ShareFound& share, SmFinding finding) {
   for (const double quartile : {0.25, 0.75}) {
     const double before = statistics::quantile(k.arms.at(untouched).times_us, quartile),
@@ -53,7 +53,7 @@ bool do_quartiles_agree(const Kernel& k, const ShareFound& share, SmFinding find
   return true;
 }
 
-/// Of levels from the highest on, as long as each costs little.
+/// The SMs that can be spared: goes down from the highest level while each costs little.
 std::optional<int> spare_of(const Kernel& k, const std::vector<ShareFound>& shares) {
   int spare = 0;
   for (const ShareFound& share : shares) {
@@ -103,7 +103,7 @@ const ShareFound* middle_share(const Kernel& k, const SmVerdict& v) {
   const auto middle = std::ranges::min_element(v.shares, {}, [&](const ShareFound& share) {
     return std::abs(static_cast<double>(share.sms) / k.sms - half);
   });
-  // With nearly all SMs a change is too small to judge by.
+  // With nearly all SMs, the change is too small to judge.
   return middle == v.shares.end() || middle->sms > nearly_all * k.sms ? nullptr : &*middle;
 }
 

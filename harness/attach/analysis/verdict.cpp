@@ -15,11 +15,11 @@ namespace occbench::attach {
 
 namespace {
 
-// Of what the warps alone could bring: the error of the law's interval for nine of ten of the suite's kernels
-// whose highest level was hidden (attach_law_test).
+// Error of the gain's interval, relative to what warps alone could bring: holds for nine of ten of the
+// suite's kernels whose highest level was hidden (attach_law_test).
 constexpr double law_error = 0.25;
 
-// Of a ratio within one run: by two seeds of one program on one H100 the worst kernel's differed by 0.23 %.
+// Error of a ratio within one run: for two seeds of a program on an H100 the worst kernel differed by 0.23 %.
 constexpr double repeat_error = 0.0025;
 
 std::optional<Median> arm_median(const Kernel& k, int arm) {
@@ -27,7 +27,7 @@ std::optional<Median> arm_median(const Kernel& k, int arm) {
   return found == k.arms.end() ? std::nullopt : median_of(found->second.times_us);
 }
 
-/// The change of the time by whole waves, if the device's rate were the same at any residency.
+/// The change of the time due to whole waves, if throughput were the same at any residency.
 double wave_change(const Kernel& k, int blocks) {
   if (k.is_graph() || k.sms < 1 || k.blocks_per_sm < 1 || blocks < 1 ||
       k.waves(k.blocks_per_sm) >= many_waves)
@@ -36,33 +36,33 @@ double wave_change(const Kernel& k, int blocks) {
   return std::ceil(k.waves(blocks)) * blocks / natural - 1;
 }
 
-std::string grouped_text(std::int64_t number, const char* what, bool has_plural) {
+std::string format_change(std::int64_t number, const char* unit, bool has_plural) {
   const std::int64_t size = std::abs(number);
-  return std::to_string(size) + " " + what + (has_plural && size != 1 ? "s" : "") +
+  return std::to_string(size) + " " + unit + (has_plural && size != 1 ? "s" : "") +
          (number < 0 ? " fewer" : " more");
 }
 
-/// The cheapest change that lets one block more be resident, as part of what there is of its resource.
+/// The cheapest change that allows one more resident block, relative to the kernel's use of the resource.
 NextStep next_step(const Kernel& k, const theory::SmLimits& sm) {
   theory::Footprint f = k.footprint;
-  f.dynamic_smem_bytes += f.static_smem_bytes;  // one resource here
+  f.dynamic_smem_bytes += f.static_smem_bytes;  // one combined resource here
   f.static_smem_bytes = 0;
   const theory::AllCliffs cliffs = theory::cliffs(sm, f);
   NextStep best;
   double part = 2;
-  const auto offer = [&](const theory::Cliffs& dial, std::int64_t own, const char* what, bool has_plural) {
+  const auto offer = [&](const theory::Cliffs& dial, std::int64_t own, const char* unit, bool has_plural) {
     if (!dial.gains || own <= 0) return;
     const double change = std::abs(static_cast<double>(dial.gains->delta)) / static_cast<double>(own);
     if (change >= part) return;
     part = change;
-    best = {grouped_text(dial.gains->delta, what, has_plural), dial.gains->blocks_per_sm};
+    best = {format_change(dial.gains->delta, unit, has_plural), dial.gains->blocks_per_sm};
   };
   offer(cliffs.registers, f.registers_per_thread, "register", true);
   offer(cliffs.dynamic_smem, static_cast<std::int64_t>(f.dynamic_smem_bytes), "B shared memory", false);
   if (!best.needs.empty()) return best;
   if (const auto both = theory::gains_together(sm, f))
     return {std::to_string(-both->registers.delta) + " registers and " +
-                grouped_text(both->dynamic_smem.delta, "B shared memory", false),
+                format_change(both->dynamic_smem.delta, "B shared memory", false),
             both->registers.blocks_per_sm};
   return {};
 }
@@ -75,11 +75,11 @@ std::string more_launches(double count) {
 
 }  // namespace
 
-// With fewer warps a share of the time grows as 1 / warps. Extrapolated, it bounds the gain of more warps,
-// but it shrinks as they come: the suite's kernels lie between that share and its square. Times that dip
-// from one level to the next hide it: if the first level may be no slower, the largest share of all levels
-// counts, down to a quarter of the warps, where nearly every kernel is slower. The low end stays that of the
-// first level.
+// With fewer warps, a share of the time grows as 1 / warps. Extrapolated, it bounds the gain of more warps,
+// but it shrinks as warps are added: the suite's kernels lie between that share and its square. Times that
+// are not monotonic hide the share: if the first level may be no slower, the largest share of all levels
+// counts, down to a quarter of the warps, where nearly every kernel is slower. The low end uses the first
+// level.
 Change gain_of(std::span<const Slowdown> levels, int natural_blocks, int next_blocks) {
   constexpr double fewest_warps = 0.25;
   const double step = 1 - static_cast<double>(natural_blocks) / next_blocks;
@@ -102,7 +102,7 @@ namespace {
 struct FindingWords {
   Finding finding;
   const char* words;
-  const char* retired = nullptr;  ///< of schema 6
+  const char* retired = nullptr;  ///< until schema 6
 };
 constexpr FindingWords all_words[] = {
     {Finding::skipped, "skipped", "left alone"},  // retired
@@ -133,14 +133,14 @@ std::optional<Finding> finding_of(std::string_view words) {
 
 namespace {
 
-/// What is known before any time: occupancy, limiters and the next step.
+/// The verdict before any time is known: occupancy, limiters and the next step.
 Verdict describe(const Kernel& k, const theory::SmLimits& sm) {
   Verdict v;
   const theory::Occupancy o = theory::occupancy(sm, k.footprint);
   const int max_warps = sm.warp_size > 0 ? sm.max_warps_per_sm() : 0;
   const int block_warps = sm.warp_size > 0 ? theory::warps_per_block(sm, k.footprint) : 0;
   v.occupancy = max_warps > 0 ? static_cast<double>(k.blocks_per_sm) * block_warps / max_warps : 0;
-  if (!o.launchable() || o.blocks_per_sm != k.blocks_per_sm) return v;  // the driver counts otherwise
+  if (!o.launchable() || o.blocks_per_sm != k.blocks_per_sm) return v;  // the driver's answer differs
   v.limiters = o.limiters;
   v.next = next_step(k, sm);
   return v;
@@ -152,7 +152,7 @@ Verdict settle(Verdict v, Finding finding, std::string why = "") {
   return v;
 }
 
-/// The arms with fewer blocks that have a median, most blocks first.
+/// The arms with fewer blocks and a median, most blocks first.
 std::vector<LevelFound> levels_of(const Kernel& k, const Median& untouched_time, const Median& pinned_time) {
   std::vector<LevelFound> levels;
   for (const auto& [arm, times] : k.arms) {
@@ -171,7 +171,7 @@ std::vector<LevelFound> levels_of(const Kernel& k, const Median& untouched_time,
 
 std::vector<CapFound> caps_of(const Kernel& k) {
   std::vector<CapFound> caps;
-  const auto before = median_of(k.as_it_is_us);
+  const auto before = median_of(k.uncapped_us);
   for (const auto& [arm, version] : k.versions) {
     CapFound& cap = caps.emplace_back(CapFound{.cap = version.cap,
                                                .registers = version.registers,
@@ -184,7 +184,7 @@ std::vector<CapFound> caps_of(const Kernel& k) {
   return caps;
 }
 
-/// Why no median is of all launches; empty: it is.
+/// Why one median cannot describe all launches; empty if it can.
 std::string several_kinds(const std::vector<double>& times) {
   char text[100] = "";
   if (const double part = spread(times); part > most_spread)
@@ -201,7 +201,7 @@ bool is_highest_level_known(const Kernel& k, const std::vector<LevelFound>& leve
   return !levels.empty() && levels.front().blocks_per_sm >= highest;
 }
 
-/// Why too few launches are known.
+/// Why there are too few launches.
 std::string missing_launches(const Kernel& k) {
   if (k.overlapping * 2 > k.timed) return "other streams run beside it";
   std::size_t fewest = SIZE_MAX;
@@ -212,7 +212,7 @@ std::string missing_launches(const Kernel& k) {
   return more_launches(static_cast<double>(least - fewest) * (launches / static_cast<double>(fewest)));
 }
 
-/// Takes whole waves out of a slowdown before its slope is judged; they never add to it.
+/// Removes the effect of whole waves from a slowdown before its slope is judged; never increases it.
 Change without_waves(const Kernel& k, const LevelFound& level) {
   const double waves = k.is_in_graph() ? 1 : 1 + std::max(0.0, level.wave_change);
   const auto without = [&](double change) {
@@ -223,7 +223,7 @@ Change without_waves(const Kernel& k, const LevelFound& level) {
           .high = without(level.change.high)};
 }
 
-/// Of the limits: a kernel in a graph is judged by the graph's time.
+/// Scale of the thresholds: a kernel in a graph is judged by the graph's time.
 double scale_of(const Kernel& k) { return k.is_in_graph() ? in_graph_scale : 1; }
 
 std::vector<Slowdown> slowdowns_of(const Kernel& k, const Verdict& v) {
@@ -232,16 +232,16 @@ std::vector<Slowdown> slowdowns_of(const Kernel& k, const Verdict& v) {
   return slowdowns;
 }
 
-/// "a step down costs 0.9 % (0.6 to 1.2), at the threshold of 1 %"; empty: it is not.
-std::string at_threshold(const char* what, const Change& change, double threshold) {
+/// "a step down costs 0.9 % (0.6 to 1.2), at the threshold of 1 %"; empty if it is not at the threshold.
+std::string at_threshold(const char* effect, const Change& change, double threshold) {
   if (change.low - repeat_error >= threshold || change.high + repeat_error <= threshold) return "";
   char text[120];
-  std::snprintf(text, sizeof text, "%s %.1f %% (%.1f to %.1f), at the threshold of %.3g %%", what,
+  std::snprintf(text, sizeof text, "%s %.1f %% (%.1f to %.1f), at the threshold of %.3g %%", effect,
                 100 * change.value, 100 * change.low, 100 * change.high, 100 * threshold);
   return text;
 }
 
-/// The next step's gain, by what was measured alone: the law's own error is in Verdict::gain.
+/// The next step's gain with the measurement's error only: Verdict::gain includes the law's error.
 std::string gain_at_threshold(const Kernel& k, const Verdict& v, const std::vector<Slowdown>& slowdowns) {
   const auto gain_with = [&](double Change::*end) {
     std::vector<Slowdown> moved = slowdowns;
@@ -252,7 +252,7 @@ std::string gain_at_threshold(const Kernel& k, const Verdict& v, const std::vect
                       {v.gain->value, gain_with(&Change::low), gain_with(&Change::high)}, worth_it);
 }
 
-/// Of a kernel that is saturated, or gains little: a figure that could as well lie beyond a threshold.
+/// For a saturated kernel or a small gain: names a figure that may lie beyond a threshold.
 std::string why_open(const Kernel& k, const Verdict& v, const std::vector<Slowdown>& slowdowns) {
   const double worth = scale_of(k) * worth_it, none = scale_of(k) * no_change;
   std::string why = at_threshold("a step down costs", slowdowns.front().change, none);
@@ -320,11 +320,11 @@ Verdict judge_by_arms(const Kernel& k, const theory::SmLimits& sm) {
 
   const std::vector<Slowdown> slowdowns = slowdowns_of(k, v);
   const Change slope = slowdowns.front().change;
-  // Than untouched, which is the gain, and than pinned: else the carve-out is faster, and not fewer warps.
+  // Faster than untouched (the gain) and than pinned (else the carve-out makes it faster, not fewer warps).
   const bool lower_is_faster = std::ranges::any_of(v.levels, [&](const LevelFound& level) {
     return level.from_untouched.high < -none && level.change.high < 0;
   });
-  // A wide interval that lies on one side of the threshold is enough.
+  // A wide interval on one side of the threshold suffices.
   const double error = (first.change.high - first.change.low) / 2;
   if (error > worth && slope.low < worth && !lower_is_faster)
     return settle(v, Finding::unknown,
@@ -346,7 +346,7 @@ Verdict judge_by_arms(const Kernel& k, const theory::SmLimits& sm) {
 
 Verdict judge(const Kernel& k, const theory::SmLimits& sm) {
   Verdict v = judge_by_arms(k, sm);
-  add_counters(k.counted(), v);
+  add_counters(k.counters(), v);
   return v;
 }
 

@@ -19,26 +19,26 @@
 namespace occbench::attach {
 namespace {
 
-// CUPTI returns a buffer when all kernels in it have ended: small ones return soon. Where many kernels are in
-// flight, as with graphs, buffers are larger.
+// CUPTI returns a buffer once all its kernels have ended, so small ones return soon. With many kernels in
+// flight, as in graphs, buffers are larger.
 constexpr std::size_t small_buffer = std::size_t{16} << 10, large_buffer = std::size_t{256} << 10;
-constexpr std::size_t most_small = 32, most_buffers = 256;  // that CUPTI may have at a time
-constexpr std::size_t most_records = 1 << 17;               // that wait to be taken
+constexpr std::size_t most_small = 32, most_buffers = 256;  // buffers that CUPTI may hold
+constexpr std::size_t most_records = 1 << 17;               // waiting for take()
 
 constexpr int most_wait_ms = 100;
 
 enum class State : int { never, on, ended };
 
-/// CUPTI may call until the process is gone: never destroyed.
+/// Never destroyed: CUPTI may call until the process is gone.
 struct Session {
   std::atomic<State> state{State::never};
   std::recursive_mutex calls;  ///< one thread at a time begins, flushes or ends
   cupti::Library library;
   void* subscriber = nullptr;
   pid_t process = 0;
-  std::atomic<const char*> taken_by{nullptr};  ///< a function that the program or a tool has called
+  std::atomic<const char*> taken_by{nullptr};  ///< first CUPTI function called by the program or a tool
 
-  std::mutex records;  ///< nothing is called while it is held: CUPTI's threads wait for it
+  std::mutex records;  ///< call nothing while holding it: CUPTI's threads wait for it
   std::vector<Ran> ran;
   std::vector<std::uint8_t*> buffers;  ///< with CUPTI
   std::string why;
@@ -54,21 +54,20 @@ Session& session() {
   return *one;
 }
 
-/// The launching call of this thread.
-thread_local std::uint32_t launched = 0;
+thread_local std::uint32_t last_correlation = 0;
 thread_local bool is_calling = false;
 void on_call(void*, int, std::uint32_t, const cupti::CallbackData* data) {
-  if (data->site == cupti::on_enter) launched = data->correlation;
+  if (data->site == cupti::on_enter) last_correlation = data->correlation;
 }
 
-/// By malloc: the program may free a buffer that it gets by mistake.
+/// Uses malloc: the program may free a buffer that it gets by mistake.
 void on_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* records) {
   Session& s = session();
   const std::lock_guard lock(s.records);
-  *records = 0;  // as many as there is room for
+  *records = 0;  // 0: as many as fit
   *bytes = 0;
   *buffer = nullptr;
-  if (s.buffers.size() >= most_buffers) return;  // CUPTI drops records then
+  if (s.buffers.size() >= most_buffers) return;  // CUPTI then drops records
   const std::size_t size = s.buffers.size() < most_small ? small_buffer : large_buffer;
   *buffer = static_cast<std::uint8_t*>(std::malloc(size));
   if (*buffer == nullptr) return;
@@ -102,11 +101,11 @@ void on_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, s
                        .end_ns = r->end});
     }
   }
-  // Incomplete only by a forced flush: CUPTI may still write to the buffer when the kernel ends.
+  // Incomplete only after a forced flush: CUPTI may still write to the buffer when the kernel ends.
   if (is_whole) std::free(buffer);
 }
 
-/// Where the last whole record of a buffer ends that lies within `room` bytes.
+/// The end of the last whole record within the first `room` bytes of a buffer.
 std::size_t whole_records(std::uint8_t* buffer, std::size_t valid, std::size_t room) {
   if (valid <= room) return valid;
   std::size_t end = 0;
@@ -133,12 +132,12 @@ void on_programs_completed(CUcontext context, std::uint32_t stream, std::uint8_t
   }
   if (!is_ours) return s.programs_completed(context, stream, buffer, bytes, valid);
   for (std::size_t from = 0, part = 0; from < valid; from += part) {
-    std::uint8_t* its = nullptr;
+    std::uint8_t* program_buffer = nullptr;
     std::size_t room = 0, records = 0;
-    s.programs_requested(&its, &room, &records);
-    part = its == nullptr ? 0 : whole_records(buffer + from, valid - from, room);
-    std::copy_n(buffer + from, part, its);
-    if (its != nullptr) s.programs_completed(context, stream, its, room, part);
+    s.programs_requested(&program_buffer, &room, &records);
+    part = program_buffer == nullptr ? 0 : whole_records(buffer + from, valid - from, room);
+    std::copy_n(buffer + from, part, program_buffer);
+    if (program_buffer != nullptr) s.programs_completed(context, stream, program_buffer, room, part);
     if (part == 0) break;
   }
   std::free(buffer);
@@ -152,7 +151,7 @@ int register_through(cupti::Requested requested, cupti::Completed completed) {
   return s.register_original(on_programs_requested, on_programs_completed);
 }
 
-/// Reverts all of begin(); waits up to `wait_ms` for launched kernels to end. The caller holds `calls`.
+/// Reverts begin(); waits up to `wait_ms` for launched kernels to end. The caller holds `calls`.
 void stop(Session& s, std::string why, int wait_ms) {
   if (s.state.exchange(State::ended) != State::on) return;
   {
@@ -164,7 +163,7 @@ void stop(Session& s, std::string why, int wait_ms) {
   for (const std::uint32_t call : cupti::launch_calls)
     f.enable_callback(0, s.subscriber, cupti::driver_domain, call);
   f.disable(cupti::kernels);
-  // No buffer of ours, nor a place in one, may be left for the program's records.
+  // CUPTI must not keep any of our buffers for the program's records.
   const auto has_buffers = [&] {
     const std::lock_guard lock(s.records);
     return !s.buffers.empty();
@@ -204,11 +203,13 @@ std::string begin(Timing timing, int driver_version) {
   if (!lock) return "CUPTI was in use when this process was forked";
   if (std::getenv("CUDA_INJECTION64_PATH") != nullptr)
     return "CUPTI is taken by an injected tool (CUDA_INJECTION64_PATH)";
-  const auto taken = [&] { return "the program uses CUPTI itself (" + std::string(s.taken_by.load()) + ")"; };
-  if (s.taken_by != nullptr) return taken();
+  const auto describe_user = [&] {
+    return "the program uses CUPTI itself (" + std::string(s.taken_by.load()) + ")";
+  };
+  if (s.taken_by != nullptr) return describe_user();
   if (timing == Timing::automatic && cupti::is_loaded())
     return "the program has loaded CUPTI and may use it (--timing activity takes it until then)";
-  // A second libcupti in place of the one that a Python package brings could lack what that needs.
+  // A second libcupti may lack what a Python package needs from its own.
   if (!cupti::is_loaded() && original_dlsym()(RTLD_DEFAULT, "Py_IsInitialized") != nullptr)
     return "this Python process has not loaded CUPTI, and may load its own later";
   s.library = cupti::find(driver_version);
@@ -229,11 +230,11 @@ std::string begin(Timing timing, int driver_version) {
     stop(s, "", 0);
     return "CUPTI does not record kernels (error " + std::to_string(error) + ')';
   }
-  if (s.taken_by != nullptr) {  // by another thread, meanwhile
+  if (s.taken_by != nullptr) {  // by another thread meanwhile
     stop(s, "", most_wait_ms);
-    return taken();
+    return describe_user();
   }
-  std::atexit(at_exit);  // registered after CUPTI's own handlers, so that it runs before them
+  std::atexit(at_exit);  // after CUPTI's own handlers, so it runs before them
   return "";
 }
 
@@ -247,8 +248,8 @@ std::string why_ended() {
   return s.why;
 }
 
-void forget_correlation() noexcept { launched = 0; }
-std::uint32_t correlation() noexcept { return launched; }
+void forget_correlation() noexcept { last_correlation = 0; }
+std::uint32_t correlation() noexcept { return last_correlation; }
 
 void flush() noexcept {
   Session& s = session();
@@ -282,7 +283,7 @@ void yield_to(const char* function) noexcept try {
   s.taken_by.compare_exchange_strong(none, function);
   if (s.state == State::never || s.process != getpid()) return;
   const Calling calling;
-  const std::lock_guard lock(s.calls);  // also where another thread is about to stop
+  const std::lock_guard lock(s.calls);  // waits for another thread that is about to stop
   stop(s, "the program began to use CUPTI itself (" + std::string(function) + ")", most_wait_ms);
 } catch (...) {
 }

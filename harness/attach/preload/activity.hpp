@@ -12,20 +12,20 @@
 
 namespace occbench::attach::activity {
 
-/// Begins the session, with a context current. Returns why it could not; empty: it did. Once in a process.
+/// Begins the session; a context must be current. Returns why it failed, else "". Call once per process.
 [[nodiscard]] std::string begin(Timing timing, int driver_version);
-/// Whether this thread is in a call of ours to CUPTI, whose own lookups are none of the program's.
+/// Whether this library is calling CUPTI in this thread: CUPTI's own lookups are not the program's.
 [[nodiscard]] bool is_within() noexcept;
 /// Whether kernels are recorded.
 [[nodiscard]] bool is_on() noexcept;
-/// Why it ended before the process; empty: it did not.
+/// Why the session ended before the process; empty if it did not.
 [[nodiscard]] std::string why_ended();
 
-/// Before a launch of this thread, and after it: its call's number, by which its records are known; 0: none.
+/// Called before a launch; afterwards correlation() is CUPTI's number of this thread's launch, 0: none.
 void forget_correlation() noexcept;
 [[nodiscard]] std::uint32_t correlation() noexcept;
 
-/// While it lives, this thread's calls to CUPTI are ours.
+/// Marks this thread's CUPTI calls as the library's own during its lifetime.
 class Calling {
  public:
   Calling();
@@ -37,22 +37,22 @@ class Calling {
   bool before_;
 };
 
-/// `release` gives back what else is taken of CUPTI: called when the session ends, in any thread.
+/// `release` frees the other CUPTI resources when the session ends; it may run in any thread.
 void release_at_end(void (*release)()) noexcept;
 
-/// Asks CUPTI for the kernels that have ended since, those of graphs included.
+/// Asks CUPTI for the records of all kernels that have ended, in graphs too.
 void flush() noexcept;
 [[nodiscard]] std::vector<Ran> take();
 void end(const char* why) noexcept;
-/// Records that had no room, or that CUPTI could not deliver into any.
+/// Records that were lost because too many waited for take().
 [[nodiscard]] std::uint64_t dropped_records() noexcept;
 
 /// The program, or another tool in the process, is about to use CUPTI by this function: ends the session.
 void yield_to(const char* function) noexcept;
-/// The libcupti in use; null: none.
+/// The libcupti in use, or null.
 [[nodiscard]] void* library() noexcept;
-/// `original`, cuptiActivityRegisterCallbacks, or a function in its place: where CUPTI still has buffers of
-/// ours, their records are passed on to the program's.
+/// Returns `original` (cuptiActivityRegisterCallbacks), or a replacement while CUPTI still has buffers of
+/// ours: it passes their records on to the program.
 [[nodiscard]] void* register_callbacks_for(void* original) noexcept;
 
 }  // namespace occbench::attach::activity

@@ -26,14 +26,14 @@ class ArmChooser {
   void draw(Ticket& ticket, Signature& signature, Handle& handle, const Context& context);
 
  private:
-  /// Makes of the ticket what its arm asks for; false where that is not to be had.
+  /// Prepares the ticket for its arm; false if the arm is not available.
   bool set_up(Ticket& ticket, Signature& signature, Handle& handle, const Context& context);
 
   const Options& options_;
   Budget& budget_;
   Versions& versions_;
   SmShares& shares_;
-  double begun_s_ = 0;  ///< the first launch that may be changed
+  double begun_s_ = 0;  ///< time of the first launch that may be changed
 };
 
 }  // namespace occbench::attach

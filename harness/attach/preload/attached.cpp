@@ -17,14 +17,14 @@ namespace {
 
 std::atomic<Launches*> state{nullptr};
 std::atomic<bool> is_inert{false};
-std::atomic<bool> is_forked{false};  ///< from a process that was attached to, whose driver it cannot use
+std::atomic<bool> is_forked{false};  ///< child of an attached process; cannot use its driver
 pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
 /// Whether this thread is in a hooked function already.
 __attribute__((tls_model("initial-exec"))) thread_local bool is_within = false;
 
-/// Of a process that ends. Null where that may be a signal's handler: what it interrupted may hold locks of
-/// the driver, of malloc or of this library. Times that nobody has read yet are given up then.
+/// The launches of a process that ends; null if this may be a signal handler, since the interrupted code may
+/// hold locks of the driver, malloc or this library. Pending times are then lost.
 Launches* to_end(Ending how) noexcept {
   Launches* const launches = state.load();
   return launches == nullptr || is_within || !launches->process().is_caller() || may_be_in_handler(how)
@@ -40,7 +40,7 @@ void at_exit() {
   if (Launches* const launches = to_end(Ending::exit)) launches->end();
 }
 
-/// A fork's child begins anew: the files are the parent's.
+/// A fork's child starts over: the files belong to the parent.
 void in_child() {
   pthread_mutex_init(&making, nullptr);
   forget_slot_lock();
@@ -48,12 +48,12 @@ void in_child() {
   if (state.exchange(nullptr) != nullptr) is_forked.store(true);
 }
 
-/// Registered before any thread can launch while another forks.
+/// Registered before any thread can launch while another one forks.
 __attribute__((constructor)) void prepare_for_forks() { pthread_atfork(nullptr, nullptr, in_child); }
 
 /// A program may push ranges before its first launch.
 __attribute__((constructor)) void hear_steps() {
-  hear_outermost([](std::uint32_t range) {
+  set_outermost_listener([](std::uint32_t range) {
     if (Launches* const launches = find_launches()) launches->begin_step(range);
   });
 }

@@ -7,12 +7,12 @@
 
 namespace occbench::attach {
 
-/// Made at the first call; null where this process is not attached to.
+/// Creates the state at the first call; null if this process is not attached to.
 [[nodiscard]] Launches* get_launches() noexcept;
-/// Null where it is not made yet.
+/// Null if the state does not exist yet.
 [[nodiscard]] Launches* find_launches() noexcept;
 
-/// While one lives, what the driver calls of itself in this thread is no launch of the program's.
+/// During its lifetime, driver calls in this thread are not counted as launches of the program.
 class Within {
  public:
   Within();
@@ -22,7 +22,7 @@ class Within {
   [[nodiscard]] static bool is_in_this_thread() noexcept;
 };
 
-/// Before the process ends without its handlers: reads the times that are there, where that cannot hang.
+/// Reads the available times before the process ends without its handlers, if that cannot hang.
 /// Async-signal-safe.
 void drain_at_exit() noexcept;
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t instruction_bytes = 16;
 
-// As ptxas of CUDA 13.0 writes them: the low 9 bits, under which 3 more say where the operands are.
+// Opcodes of ptxas 13.0: the low 9 bits; the next 3 give the operand kinds.
 enum Opcode : unsigned {
   jump_absolute = 0x14a,
   jump_indirect = 0x14c,
@@ -44,7 +44,7 @@ struct Instruction {
   [[nodiscard]] bool has_immediate() const { return ((low >> 9) & 7) == 4; }
 };
 
-/// Where a branch goes, from the instruction behind it.
+/// Target of a branch, relative to the next instruction.
 std::int64_t offset_of(const Instruction& i, int capability) {
   constexpr int with_new_offsets = 90;
   const auto signed_from = [](std::uint64_t value, unsigned bits) {
@@ -82,13 +82,13 @@ bool sees_other_blocks(const Instruction& i) {
   }
 }
 
-/// Every cycle lies within the stretches from a backward branch's target to that branch.
+/// Every cycle lies between a backward branch and its target.
 struct Flow {
   struct Stretch {
     std::int64_t from = 0, to = 0;
   };
   std::vector<Stretch> loops;
-  std::vector<std::int64_t> seen;  ///< places of instructions that see other blocks
+  std::vector<std::int64_t> seen;  ///< positions of instructions that see other blocks' writes
   std::optional<std::int64_t> first_call;
   bool is_known = true;
 };
@@ -97,14 +97,14 @@ void add(Flow& flow, const Instruction& i, std::int64_t place, int capability) {
   switch (i.opcode()) {
     case branch:
     case call: {
-      // A branch by a uniform predicate has its target all the same; a call by a register has none.
+      // A branch by a uniform predicate still has a target; a call through a register has none.
       if (i.opcode() == call && !i.has_immediate()) flow.is_known = false;
       const std::int64_t to = place + static_cast<std::int64_t>(instruction_bytes) + offset_of(i, capability);
       if (to <= place) flow.loops.push_back({to, place});
       if (i.opcode() == call && !flow.first_call) flow.first_call = place;
       return;
     }
-    case ret:  // to behind any call of this section
+    case ret:  // to after any call in this section
       if (flow.first_call && *flow.first_call < place) flow.loops.push_back({*flow.first_call, place});
       return;
     case jump_absolute:
@@ -123,7 +123,7 @@ void add(Flow& flow, const Instruction& i, std::int64_t place, int capability) {
 }  // namespace
 
 BlockWaits block_waits(std::span<const unsigned char> code, int capability, bool is_function) {
-  constexpr int first = 80, beyond = 130;  // whose code this was compared with
+  constexpr int first = 80, beyond = 130;  // range of capabilities this was verified for
   if (capability < first || capability >= beyond) return BlockWaits::perhaps;
   Flow flow;
   for (std::size_t at = 0; at + instruction_bytes <= code.size() && flow.is_known; at += instruction_bytes) {

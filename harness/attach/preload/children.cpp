@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of it may run between vfork and exec, or in a signal handler: it uses the stack and system calls only.
-// What it needs is found before main.
+// This code may run between vfork and exec, or in a signal handler: it uses only the stack and system calls,
+// and looks up what it needs before main.
 #include "harness/attach/preload/children.hpp"
 
 #include <dlfcn.h>
@@ -35,7 +35,7 @@ struct OpenFolder {
   ino_t inode = 0;
 } open_folder;
 
-/// Of the C library, or of another tool that hooks them.
+/// From the C library, or from another tool that hooks them.
 struct Originals {
   int (*execve)(const char*, Words, Words) = nullptr;
   int (*execvpe)(const char*, Words, Words) = nullptr;
@@ -81,7 +81,7 @@ void note(const char* why, const char* name) noexcept {
                           O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   struct stat now {};
   rlimit most{};
-  // Within the limit, beyond which a write is a signal (SIGXFSZ).
+  // Stays within the file size limit: a write beyond it raises SIGXFSZ.
   if (file >= 0 && fstat(file, &now) == 0 && getrlimit(RLIMIT_FSIZE, &most) == 0 &&
       static_cast<std::size_t>(now.st_size) < most_not_attached_bytes &&
       static_cast<rlim_t>(now.st_size) + size <= most.rlim_cur)
@@ -106,7 +106,7 @@ void note_program(const char* path, Words environment) noexcept {
   errno = before;
 }
 
-/// As execvp finds it.
+/// Finds a program as execvp does.
 void note_on_path(const char* file, Words environment) noexcept {
   if (notes[0] == '\0' || file == nullptr) return;
   if (std::strchr(file, '/') != nullptr) return note_program(file, environment);
@@ -149,7 +149,7 @@ int run_on_path(const char* file, Words words, Words environment) noexcept {
   return originals.execvpe != nullptr ? originals.execvpe(file, words, environment) : missing();
 }
 
-/// Copies the arguments of execl into `words` if there is room. Returns their number, with the null.
+/// Copies execl's arguments into `words` if they fit. Returns their number, including the null.
 std::size_t collect_words(const char* first, va_list* rest, char** words, std::size_t room) noexcept {
   std::size_t count = 0;
   for (const char* word = first;; word = va_arg(*rest, const char*)) {
@@ -234,7 +234,7 @@ OCCBENCH_EXPORT int posix_spawnp(pid_t* id, const char* file, const posix_spawn_
                                      : ENOSYS;
 }
 
-// Counted first, then copied onto the stack: there is no other memory here.
+// Counts first, then copies onto the stack: no other memory is available.
 #define OCCBENCH_EXECL(symbol, get_environment, call)                                  \
   OCCBENCH_EXPORT int symbol(const char* path, const char* first, ...) noexcept {      \
     va_list rest;                                                                      \
@@ -252,7 +252,7 @@ OCCBENCH_EXECL(execl, environ, run)
 OCCBENCH_EXECL(execlp, environ, run_on_path)
 OCCBENCH_EXECL(execle, va_arg(rest, char* const*), run)
 
-/// Keeps the folder open, so that later notes are written there.
+/// Keeps the folder open for later notes.
 OCCBENCH_EXPORT int chroot(const char* path) noexcept {
   if (notes[0] != '\0' && folder_descriptor() < 0) {
     const int before = errno;

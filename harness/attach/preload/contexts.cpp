@@ -9,14 +9,14 @@ namespace occbench::attach {
 
 namespace {
 
-/// 0 where the driver does not answer.
+/// 0 if the driver does not answer.
 int attribute_of(const Driver& driver, CUdevice device, CUdevice_attribute attribute) {
   int value = 0;
   driver.device_get_attribute(&value, attribute, device);
   return value;
 }
 
-/// "GPU-" and the bytes in hex, as nvidia-smi prints it.
+/// "GPU-" and the bytes in hex, as in nvidia-smi.
 std::string uuid_text(const CUuuid& uuid) {
   std::string text = "GPU-";
   for (int i = 0; i < 16; ++i) {
@@ -87,7 +87,7 @@ int Contexts::sms_of(const Context& context, CUstream stream) {
       driver_.stream_green == nullptr || driver_.green_resource == nullptr ||
       driver_.stream_green(stream, &green) != CUDA_SUCCESS)
     return context.own_sms;
-  if (green == nullptr) return context.device_sms;  // whichever context is current
+  if (green == nullptr) return context.device_sms;  // whatever context is current
   const auto [place, is_new] = green_sms_.try_emplace(green, context.own_sms);
   CUdevResource part{};
   if (is_new && driver_.green_resource(green, &part, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS &&

@@ -12,7 +12,7 @@
 
 namespace occbench::attach {
 
-/// The launch before on a stream: its signature and function.
+/// The previous launch on a stream: its signature and function.
 struct PreviousLaunch {
   std::uint64_t hash = 0;  ///< 0: none
   int function = -1;
@@ -21,15 +21,15 @@ struct PreviousLaunch {
 struct Context {
   CUcontext handle = nullptr;  ///< null: it has ended
   int device = 0;
-  int compute_capability = 0;  ///< 90
+  int compute_capability = 0;  ///< 90 for 9.0
   int device_sms = 0;
-  int own_sms = 0;  ///< of a green context fewer
-  int sms = 0;      ///< of the current launch, whose stream may be of a green context
+  int own_sms = 0;  ///< fewer than device_sms in a green context
+  int sms = 0;      ///< for the current launch, whose stream may belong to a green context
   int smem_per_sm = 0, smem_reserved = 0, smem_optin = 0;
   std::vector<CUevent> free_events;
   std::unordered_map<CUstream, PreviousLaunch> previous;
-  bool has_early_starts = false;                 ///< launches that may start before those ahead of them end
-  std::unordered_map<CUstream, bool> was_timed;  ///< the launch before, where there are such
+  bool has_early_starts = false;                 ///< some launches may start before the previous one ends
+  std::unordered_map<CUstream, bool> was_timed;  ///< whether the stream's previous launch was timed
 };
 
 /// Not thread-safe.
@@ -37,15 +37,15 @@ class Contexts {
  public:
   Contexts(const Driver& driver, Journal& journal) : driver_(driver), journal_(journal) {}
 
-  /// Of the current context's handle. Writes the record of its device when it is new.
+  /// The context with this handle, which must be current. Writes a device record if the device is new.
   Context& of(CUcontext handle);
   /// SMs that a kernel launched into this stream may run on.
   [[nodiscard]] int sms_of(const Context& context, CUstream stream);
-  /// The context ends, and its events with it.
+  /// The context is being destroyed, with its events.
   void forget(Context& context);
-  /// A green context ends, and another one may get its handle.
+  /// A green context is being destroyed; its handle may be reused.
   void forget_green() { green_sms_.clear(); }
-  /// Ended ones included.
+  /// Includes destroyed contexts.
   [[nodiscard]] std::deque<Context>& all() { return contexts_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which samples of counters are of which kernel.
+// Assigns samples of counters to kernels.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@
 
 namespace occbench::attach {
 
-/// A kernel's run on the device, or those of one launch of a graph.
+/// A run of one kernel on the device, or of the kernels of one graph launch.
 struct CountedRun {
   static constexpr std::size_t none = SIZE_MAX;
 
   std::uint64_t start_ns = 0, end_ns = 0;
-  std::size_t signature = none;  ///< none: it is not counted, and what it does is no other's
+  std::size_t signature = none;  ///< none: not counted, and its samples belong to no kernel
 };
 
-/// Adds a run; `goes_on`: of the same launch of a graph as the last one, with nothing else between.
+/// Adds a run. `goes_on`: it continues the previous run (same graph launch, nothing in between).
 inline void add_run(std::vector<CountedRun>& runs, const CountedRun& run, bool goes_on) {
   if (goes_on && !runs.empty() && runs.back().signature == run.signature)
     runs.back().end_ns = std::max(runs.back().end_ns, run.end_ns);
@@ -32,43 +32,42 @@ inline void add_run(std::vector<CountedRun>& runs, const CountedRun& run, bool g
     runs.push_back(run);
 }
 
-/// What samples say of one signature: per quantity the time of its runs that was sampled, and the samples'
-/// time weighted by their share of the peak.
+/// Sums over the samples of one signature, per quantity: the sampled time of its runs, and the samples' time
+/// weighted by the share of the peak.
 struct CounterSums {
   std::uint64_t samples = 0;
   std::array<double, quantity_count> ns{}, share_ns{};
 };
 
-/// Of one signature.
 struct KernelSums {
-  CounterSums seen;   ///< all samples that saw its runs alone, of runs between other kernels' only the middle
-  CounterSums whole;  ///< those of them that cover its runs evenly, from start to end
+  CounterSums seen;   ///< samples that saw only its runs; of runs next to other kernels, only the middle
+  CounterSums whole;  ///< the subset that covers its runs evenly, from start to end
 };
 using SumsOfSignatures = std::map<std::size_t, KernelSums>;
 
-/// CUPTI converts the times of samples and of records to the host's clock. On an H200 both agreed within 1
-/// us in 46 of 47 windows, and within this in all.
+/// CUPTI converts the times of samples and records to the host's clock. On an H200 they agreed within 1 us in
+/// 46 of 47 windows, and within this value in all.
 constexpr std::uint64_t clock_error_ns = 6'000;
 
-/// A sample that begins within this of a run's start, or ends within this of its end, is taken for aligned.
+/// A sample is aligned if it begins within this time of a run's start, or ends within it of the run's end.
 constexpr std::uint64_t alignment_ns = 1'000;
 
-/// A run, and where the nearest runs of other signatures end before it and start after it.
+/// A run, with the times at which the nearest runs of other signatures end before it and start after it.
 struct PlacedRun : CountedRun {
   std::uint64_t others_end_ns = 0, others_start_ns = UINT64_MAX;
 
-  /// Whether each sample that sees a part of it sees no other's, whatever the clocks' error.
+  /// Whether no sample can see both this run and another kernel's, despite the clocks' error.
   [[nodiscard]] bool is_free(std::uint64_t sample_ns) const {
     const std::uint64_t gap = sample_ns + clock_error_ns;
     return others_end_ns + gap <= start_ns && end_ns + gap <= others_start_ns;
   }
 };
 
-/// In the order of their starts.
+/// `runs` are sorted by start.
 inline std::vector<PlacedRun> place(const std::vector<CountedRun>& runs) {
   std::vector<PlacedRun> placed;
   for (const CountedRun& run : runs) placed.push_back({run});
-  // Of the signature with the outermost time, and of all others.
+  // `outer`: the signature with the outermost time; `others_*`: the outermost of all others.
   std::size_t outer = CountedRun::none;
   std::uint64_t end = 0, others_end = 0;
   for (PlacedRun& run : placed) {
@@ -89,10 +88,10 @@ inline std::vector<PlacedRun> place(const std::vector<CountedRun>& runs) {
   return placed;
 }
 
-/// Of a sample within a run between other kernels: the time of the run that it stands for, ns. Samples come
-/// at any phase of a run, so all of them together see its middle more often than its ends, where blocks start
-/// and SMs run empty. Those in step with its start cover its first half evenly, those in step with its end
-/// its second half.
+/// The time (ns) of a run between other kernels that a sample within it represents. Samples begin at any
+/// phase of a run, so together they see its middle more often than its ends, where blocks start and SMs run
+/// empty. Samples aligned with its start cover the first half evenly; those aligned with its end, the second
+/// half.
 inline double even_part_ns(const PmSample& sample, const CountedRun& run) {
   const std::uint64_t length = sample.end_ns - sample.start_ns;
   if (length == 0 || sample.start_ns + alignment_ns < run.start_ns ||
@@ -110,7 +109,7 @@ inline double even_part_ns(const PmSample& sample, const CountedRun& run) {
   return part;
 }
 
-/// Adds a sample that stands for `run_ns` of a signature's runs, which did what the GPU did in `seen_ns`.
+/// Adds a sample that represents `run_ns` of a signature's runs, whose work is the GPU's in `seen_ns`.
 inline void add_sample(const PmSample& sample, double run_ns, double seen_ns, CounterSums& to) {
   if (run_ns > 0) ++to.samples;
   for (std::size_t q = 0; q < quantity_count; ++q) {
@@ -120,9 +119,9 @@ inline void add_sample(const PmSample& sample, double run_ns, double seen_ns, Co
   }
 }
 
-/// Adds each sample to the signature whose runs alone it can have seen, whatever the clocks' error. Both in
-/// the order of their starts. So the runs of a kernel count as a whole, as a profiler has them, where nothing
-/// runs just before or after them. Of the others KernelSums::whole has the samples in step with their ends.
+/// Adds each sample to the only signature whose runs it can have seen, despite the clocks' error. Both lists
+/// are sorted by start. Isolated runs count from start to end, as in a profiler; for runs next to other
+/// kernels, KernelSums::whole gets only the samples aligned with their ends.
 inline void add_samples(const std::vector<PmSample>& samples, const std::vector<CountedRun>& runs,
                         SumsOfSignatures& sums) {
   const std::vector<PlacedRun> placed = place(runs);

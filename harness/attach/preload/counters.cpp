@@ -15,14 +15,14 @@ namespace occbench::attach {
 
 namespace {
 
-// CUPTI takes 0.1 s to read a window of 600 samples, however long they are: longer ones see more.
+// CUPTI takes 0.1 s to read a window of 600 samples of any length, so longer samples see more.
 constexpr std::uint32_t sample_ns = 10'000;
-constexpr std::chrono::microseconds window_time(5'000);  // it holds less than most_samples
+constexpr std::chrono::microseconds window_time(5'000);  // a window has fewer than most_samples
 constexpr int shortest_pause_ms = 20, longest_pause_ms = 100;
-constexpr std::size_t most_windows = 16;  // that wait for records
+constexpr std::size_t most_windows = 16;  // waiting for records
 constexpr std::size_t most_runs = 1 << 17;
 
-std::atomic<Counters*> releasing{nullptr};  ///< those of the process
+std::atomic<Counters*> releasing{nullptr};  ///< the instance of this process
 
 template <class Record>
 Record record_of(std::size_t signature, const CounterSums& of) {
@@ -36,7 +36,7 @@ Record record_of(std::size_t signature, const CounterSums& of) {
 
 }  // namespace
 
-/// Not in a child by fork, whose thread it is not.
+/// Does nothing in a fork's child, which does not have the thread.
 void Counters::release_at_exit() {
   Counters& counters = *releasing.load();
   if (counters.process_.is_caller() && !may_be_in_handler(Ending::exit)) counters.release();
@@ -53,14 +53,14 @@ void Counters::begin(void* library, int device) {
   is_on_ = true;
 }
 
-/// In the thread: at random, since a program whose steps take as long as equal pauses would show the same
-/// kernels in every window.
+/// Runs in the thread. Pauses are random: with equal pauses, a program with steps of the same length would
+/// show the same kernels in every window.
 std::chrono::milliseconds Counters::pause() {
   return std::chrono::milliseconds(
       std::uniform_int_distribution(shortest_pause_ms, longest_pause_ms)(random_));
 }
 
-/// In the thread: one window. What it threw would end the program.
+/// Runs in the thread; samples one window. An exception would end the program.
 void Counters::sample() noexcept try {
   if (!is_on()) return;
   const activity::Calling calling;
@@ -69,7 +69,7 @@ void Counters::sample() noexcept try {
     OpenedSampler opened = open_pm_sampler(library_, device_, sample_ns);
     sampler_ = std::move(opened.sampler);
     error = opened.why;
-    std::atexit(release_at_exit);  // opening loads libnvperf, whose destructors must not run before this
+    std::atexit(release_at_exit);  // opening loads libnvperf, whose destructors must run later
   }
   PmWindow found;
   if (error.empty()) error = sampler_->start(windows_sampled_ % sampler_->sets());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of kernels by PM sampling, beside CUPTI's records: a thread samples the device in short windows,
-// and a sample is a kernel's if it lies within the kernel's record.
+// Counters of kernels by PM sampling, next to CUPTI's records: a thread samples the device in short windows,
+// and a sample belongs to the kernel whose record contains it.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace occbench::attach {
 
-/// Not thread-safe, but for release() and is_on().
+/// Not thread-safe, except release() and is_on().
 class Counters {
  public:
   explicit Counters(Journal& journal) : journal_(journal) {}
@@ -29,18 +29,18 @@ class Counters {
   Counters& operator=(const Counters&) = delete;
   ~Counters() { release(); }
 
-  /// Begins to sample the device, with libcupti's handle. Once.
+  /// Starts to sample the device, once. `library`: libcupti's handle.
   void begin(void* library, int device);
   [[nodiscard]] bool has_begun() const { return has_begun_; }
   [[nodiscard]] bool is_on() const noexcept { return is_on_.load(std::memory_order_relaxed); }
   [[nodiscard]] int device() const { return device_; }
-  /// In the order of their starts.
+  /// Runs must be added in the order of their starts.
   void add(const CountedRun& run, bool goes_on) { add_run(runs_, run, goes_on); }
-  /// Joins windows with runs, once later runs have come; `is_last`: none will. Writes what it found.
+  /// Joins windows with runs that cover them and writes the sums; `is_last`: no more runs will come.
   void join(bool is_last);
-  /// After release(): a note where nothing was sampled.
+  /// Call after release(): writes a note if nothing was sampled.
   void note_if_none() noexcept;
-  /// Ends the thread and gives the counters back. In any thread.
+  /// Ends the thread and releases the counters; may run in any thread.
   void release() noexcept;
 
  private:
@@ -60,12 +60,12 @@ class Counters {
 
   std::mutex ending_;  ///< guards the thread
   std::optional<Watchdog> thread_;
-  std::minstd_rand random_;  ///< the thread's, as what follows
+  std::minstd_rand random_;  ///< used by the thread only, like the following members
   std::unique_ptr<PmSampler> sampler_;
   std::size_t windows_sampled_ = 0;
   bool has_failed_ = false;
 
-  std::mutex mutex_;  ///< guards what follows, which the thread fills
+  std::mutex mutex_;  ///< guards the following members, which the thread fills
   std::deque<PmWindow> windows_;
   std::vector<std::string> notes_;
 };

@@ -17,13 +17,13 @@ constexpr int newest = 13, oldest = 11;
 constexpr std::uint32_t least_version = 18;  // of CUDA 11.8
 constexpr const char* names[] = {
 #define OCCBENCH_NAME(symbol) #symbol,
-    "cuptiActivityRegisterCallbacks", OCCBENCH_CUPTI_BEGINS(OCCBENCH_NAME)
+    "cuptiActivityRegisterCallbacks", OCCBENCH_CUPTI_ENTRY_POINTS(OCCBENCH_NAME)
 #undef OCCBENCH_NAME
 };
 
 std::string soname(int major) { return "libcupti.so." + std::to_string(major); }
 
-void* loaded(int major) { return dlopen(soname(major).c_str(), RTLD_LAZY | RTLD_NOLOAD); }
+void* find_loaded(int major) { return dlopen(soname(major).c_str(), RTLD_LAZY | RTLD_NOLOAD); }
 
 void* load(int major) {
   const std::string name = soname(major);
@@ -42,7 +42,7 @@ void* load(int major) {
 
 }  // namespace
 
-const char* beginning(const char* name) noexcept {
+const char* find_entry_point(const char* name) noexcept {
   if (std::strncmp(name, "cupti", 5) != 0) return nullptr;
   for (const char* const known : names)
     if (std::strcmp(known, name) == 0) return known;
@@ -51,7 +51,7 @@ const char* beginning(const char* name) noexcept {
 
 bool is_loaded() {
   for (int major = newest; major >= oldest; --major)
-    if (void* const handle = loaded(major)) {
+    if (void* const handle = find_loaded(major)) {
       dlclose(handle);
       return true;
     }
@@ -69,14 +69,14 @@ void* programs_symbol(const char* name, void* caller, void* but) {
   Dl_info own{}, at{};
   void* found = nullptr;
   if (dladdr(caller, &at) != 0) found = in(dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD));
-  // A lookup in the program and all that it has loaded finds this library's own first.
+  // A lookup in the program and its libraries finds this library's function first.
   if (found != nullptr && dladdr(found, &at) != 0 && dladdr(reinterpret_cast<void*>(&soname), &own) != 0 &&
       at.dli_fbase == own.dli_fbase)
     found = nullptr;
   if (found == nullptr) found = symbol(RTLD_NEXT, name);
   for (const bool may_be_ours : {false, true})
     for (int major = newest; major >= oldest && found == nullptr; --major) {
-      void* const handle = loaded(major);
+      void* const handle = find_loaded(major);
       if (handle == nullptr) continue;
       if (may_be_ours || handle != but) found = symbol(handle, name);
       dlclose(handle);
@@ -87,7 +87,7 @@ void* programs_symbol(const char* name, void* caller, void* but) {
 Library find(int driver_version) {
   constexpr int thousand = 1000;
   Library l;
-  for (int major = newest; major >= oldest && l.handle == nullptr; --major) l.handle = loaded(major);
+  for (int major = newest; major >= oldest && l.handle == nullptr; --major) l.handle = find_loaded(major);
   l.is_programs = l.handle != nullptr;
   for (int major = newest; major >= oldest && l.handle == nullptr; --major)
     if (major <= driver_version / thousand) l.handle = load(major);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of CUPTI that the library uses, found at run time and declared here: its headers are not on every
-// machine (tests/attach_records_test.cpp compares these with them where they are).
+// The parts of CUPTI that the library uses, found at run time. They are declared here because CUPTI's headers
+// are not on every machine (tests/attach_records_test.cpp compares them where they are).
 #pragma once
 
 #include <cuda.h>
@@ -13,10 +13,10 @@ namespace occbench::attach::cupti {
 
 constexpr int success = 0, not_initialized = 15, multiple_subscribers = 39;
 constexpr int driver_domain = 1, on_enter = 0;
-constexpr int kernels = 10;          ///< kind of activity: kernels, which still run concurrently
-constexpr std::uint32_t forced = 1;  ///< flush: also buffers with records that are not complete
+constexpr int kernels = 10;          ///< activity kind: kernels, without serializing them
+constexpr std::uint32_t forced = 1;  ///< flush flag: include buffers with incomplete records
 
-/// Calls of the driver that launch: their numbers in its domain.
+/// Callback ids of the driver calls that launch.
 constexpr std::uint32_t launch_calls[] = {
     307,  // cuLaunchKernel
     442,  // cuLaunchKernel_ptsz
@@ -28,7 +28,7 @@ constexpr std::uint32_t launch_calls[] = {
     653,  // cuLaunchKernelEx_ptsz
 };
 
-/// The first fields of a kernel's record, the same from CUDA 11.0 on. Times in ns, of the device.
+/// The first fields of a kernel record, unchanged since CUDA 11.0. Times in ns of the device clock.
 struct KernelRecord {
   std::uint32_t kind;
   std::uint32_t of_cache_and_registers;
@@ -38,19 +38,19 @@ struct KernelRecord {
   std::int32_t grid[3], block[3];
   std::int32_t static_smem, dynamic_smem;
   std::uint32_t local_memory[2];
-  std::uint32_t correlation;  ///< that of the call which launched it
+  std::uint32_t correlation;  ///< of the launching call
   std::int64_t grid_id;
   const char* name;
   void* reserved;
   std::uint64_t queued, submitted;
   std::uint8_t launch_type, is_carveout_requested, carveout_requested, padding;
   std::uint32_t smem_executed;
-  std::uint64_t graph_node;  ///< 0: of no graph
+  std::uint64_t graph_node;  ///< 0: not in a graph
   std::uint32_t smem_limit;
   std::uint32_t graph;
 };
 
-/// What a callback gets of a call.
+/// Data of a call that a callback gets.
 struct CallbackData {
   int site;
   const char* function;
@@ -82,22 +82,22 @@ struct Functions {
 
 struct Library {
   void* handle = nullptr;
-  bool is_programs = false;  ///< the program had loaded it
+  bool is_programs = false;  ///< the program has loaded it
   Functions functions;
-  std::string why;  ///< why there is none; empty: there is
+  std::string why;  ///< why there is no library; empty if there is one
 };
 
-/// libcupti in this process; otherwise by name, then where toolkits put it. It stays loaded: CUPTI leaves
-/// hooks in the driver. `driver_version`: 13000.
+/// Finds libcupti in this process, else by name, else where toolkits install it. It stays loaded, since CUPTI
+/// leaves hooks in the driver. `driver_version`: 13000.
 [[nodiscard]] Library find(int driver_version);
 /// Whether a libcupti is in this process.
 [[nodiscard]] bool is_loaded();
-/// A function of the libcupti that the code at `caller` is linked to, otherwise of any in the process, of
-/// `but` last; null: there is none.
+/// A function of the libcupti that the code at `caller` is linked to, else of any in the process (`but` comes
+/// last), else null.
 [[nodiscard]] void* programs_symbol(const char* name, void* caller, void* but);
 
 /// Functions with which a program begins to use CUPTI; cuptiActivityRegisterCallbacks is one more.
-#define OCCBENCH_CUPTI_BEGINS(X)       \
+#define OCCBENCH_CUPTI_ENTRY_POINTS(X) \
   X(cuptiSubscribe)                    \
   X(cuptiSubscribe_v2)                 \
   X(cuptiActivityRegisterCallbacks_v2) \
@@ -116,7 +116,7 @@ struct Library {
   X(cuptiSassMetricsEnable)            \
   X(cuptiFinalize)
 
-/// The name, as a constant, if a program that looks it up is about to use CUPTI; null: it is not.
-[[nodiscard]] const char* beginning(const char* name) noexcept;
+/// Returns the name, as a constant, if calling this function begins to use CUPTI; else null.
+[[nodiscard]] const char* find_entry_point(const char* name) noexcept;
 
 }  // namespace occbench::attach::cupti

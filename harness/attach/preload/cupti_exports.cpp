@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI's names that the preloaded library exports: a program that begins to use CUPTI calls these, and
-// finds it free. All arguments are passed on to the original.
+// CUPTI functions that the preloaded library exports: when a program calls one, CUPTI is released to it. All
+// arguments are passed on to the original.
 #include "harness/attach/preload/activity.hpp"
 #include "harness/attach/preload/cupti.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 int no_library() { return cupti::not_initialized; }
 
-/// The original of the function with this name, for the code that calls from here; it may now be called.
+/// Finds the original of this function for the calling code, and releases CUPTI to the program.
 void* original(const char* name, void* caller) {
   activity::yield_to(name);
   void* const found = cupti::programs_symbol(name, caller, activity::library());
@@ -25,7 +25,7 @@ extern "C" {
   __attribute__((visibility("hidden"), used)) void* occbench_attach_##symbol(void* caller) { \
     return original(#symbol, caller);                                                        \
   }
-OCCBENCH_CUPTI_BEGINS(OCCBENCH_FIND)
+OCCBENCH_CUPTI_ENTRY_POINTS(OCCBENCH_FIND)
 
 __attribute__((visibility("hidden"), used)) void* occbench_attach_cuptiActivityRegisterCallbacks(
     void* caller) {
@@ -63,4 +63,4 @@ __attribute__((visibility("hidden"), used)) void* occbench_attach_cuptiActivityR
 
 #define OCCBENCH_BORDER(symbol) OCCBENCH_PASS(#symbol, "occbench_attach_" #symbol)
 OCCBENCH_BORDER(cuptiActivityRegisterCallbacks)
-OCCBENCH_CUPTI_BEGINS(OCCBENCH_BORDER)
+OCCBENCH_CUPTI_ENTRY_POINTS(OCCBENCH_BORDER)

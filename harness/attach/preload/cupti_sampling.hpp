@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of CUPTI's PM sampling that the library uses, declared here for the reason of cupti.hpp
-// (tests/attach_records_test.cpp compares them with the headers where they are). CUDA 12.6 brought them. Each
-// function takes one struct, which begins with its size up to its last field.
+// The parts of CUPTI's PM sampling that the library uses, available since CUDA 12.6. They are declared here
+// for the reason given in cupti.hpp. Each function takes one struct, which begins with its size up to its
+// last field.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace occbench::attach::cupti {
 
-enum Refusal : int {  // of CUPTI's results
+enum Refusal : int {  // CUPTI's result codes
   hardware_busy = 26,
   not_supported = 27,
   virtual_device = 33,
@@ -27,7 +27,7 @@ constexpr int counter_data_full = 1;             ///< why decoding stopped
 
 /// The first fields of each struct.
 struct Parameters {
-  static constexpr std::size_t padding = 0;  ///< at its end
+  static constexpr std::size_t padding = 0;  ///< bytes at the end
   std::size_t size = 0;
   void* reserved = nullptr;
 };
@@ -40,7 +40,7 @@ struct GetChipName : Parameters {
   const char* chip = nullptr;
 };
 
-// Of the host: metrics into a configuration, counters into metrics.
+// Host functions: turn metrics into a configuration, and counters into metrics.
 struct HostInitialize : Parameters {
   static constexpr const char* function = "cuptiProfilerHostInitialize";
   int type = of_pm_sampling;
@@ -86,7 +86,7 @@ struct HostEvaluate : Parameters {
   double* values = nullptr;
 };
 
-// Of the device.
+// Device functions.
 struct SamplingEnable : Parameters {
   static constexpr const char* function = "cuptiPmSamplingEnable";
   std::size_t device = 0;
@@ -111,7 +111,7 @@ struct SamplingConfigure : OfSampler {
   std::size_t hardware_bytes = 0;
   std::uint64_t interval = 0;
   int trigger = every_time;
-  int append_mode = 0;  ///< the oldest samples stay
+  int append_mode = 0;  ///< keep the oldest samples
 };
 struct SamplingGetDataSize : OfSampler {
   static constexpr const char* function = "cuptiPmSamplingGetCounterDataSize";

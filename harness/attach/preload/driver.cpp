@@ -24,7 +24,7 @@ void* libcuda_symbol(const char* name) {
   void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr || original_dlsym() == nullptr) return nullptr;
   void* const found = original_dlsym()(library, name);
-  dlclose(library);  // the program's own references stay
+  dlclose(library);  // the program keeps its own references
   return found;
 }
 
@@ -44,7 +44,7 @@ bool Driver::has_green_contexts() const {
 }
 
 Driver find_driver() {
-  // Stays loaded until the process ends: its functions are called to the end, for the last times.
+  // Stays loaded until the process ends: the last times need its functions.
   static_cast<void>(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
   return {};
 }

@@ -11,14 +11,14 @@
 
 namespace occbench::attach {
 
-/// dlsym of libc, or of the next library that defines it: this library's own comes first.
+/// dlsym of libc, or of the next library that defines it; not this library's own.
 using Dlsym = void* (*)(void*, const char*);
 [[nodiscard]] Dlsym original_dlsym();
 
-/// A function of libcuda.so.1 by its exported name; null where it has none, or is not loaded.
+/// A function of libcuda.so.1 by its exported name; null if it has none or is not loaded.
 [[nodiscard]] void* libcuda_symbol(const char* name);
 
-/// A function of the driver, by its exported name, or by an older one; null where the driver has neither.
+/// A function of the driver by its exported name or an older one; null if the driver has neither.
 template <class... Arguments>
 class DriverCall {
  public:
@@ -54,7 +54,7 @@ struct Driver {
   DriverCall<const CUlaunchConfig*, CUfunction, void**, void**> launch_ex{"cuLaunchKernelEx"};
   DriverCall<const CUlaunchConfig*, CUfunction, void**, void**> launch_ex_ptsz{"cuLaunchKernelEx_ptsz"};
   DriverCall<CUstream, CUstreamCaptureStatus*> stream_is_capturing{"cuStreamIsCapturing"};
-  // Null where the driver is too old for them.
+  // Null if the driver is too old.
   DriverCall<CUstreamCaptureMode*> exchange_capture_mode{"cuThreadExchangeStreamCaptureMode"};
   DriverCall<int*> device_get_count{"cuDeviceGetCount"};
   DriverCall<const char**, CUfunction> func_get_name{"cuFuncGetName"};
@@ -63,7 +63,7 @@ struct Driver {
   DriverCall<CUgraphNode, CUgraph*> graph_child{"cuGraphChildGraphNodeGetGraph"};
   DriverCall<CUgraph> graph_destroy{"cuGraphDestroy"};
   DriverCall<CUgraph, CUgraphNode*, CUgraphNode*, size_t*> graph_edges{
-      "cuGraphGetEdges"};  // of CUDA 10; refuses graphs whose edges say more
+      "cuGraphGetEdges"};  // of CUDA 10; refuses graphs with edge data
   DriverCall<CUgraphExec, cuuint64_t*> graph_exec_flags{"cuGraphExecGetFlags"};
   DriverCall<CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*> graph_exec_set{
       "cuGraphExecKernelNodeSetParams_v2"};
@@ -92,22 +92,23 @@ struct Driver {
   DriverCall<CUstream> stream_destroy{"cuStreamDestroy_v2", "cuStreamDestroy"};
   DriverCall<int*, CUfunction, const CUlaunchConfig*> max_clusters{"cuOccupancyMaxActiveClusters"};
 
-  /// Whether all that must be there is.
+  /// Whether all required functions were found.
   [[nodiscard]] bool is_complete() const;
-  /// Whether launches can be confined to a part of the SMs.
+  /// Whether launches can be confined to some of the SMs.
   [[nodiscard]] bool has_green_contexts() const;
 };
 
 [[nodiscard]] Driver find_driver();
 
-/// The number of kernels that one launch of `graph` runs, child graphs included; nullopt: the driver does not
+/// The number of kernels in one launch of `graph`, including child graphs; nullopt if the driver does not
 /// answer.
 [[nodiscard]] std::optional<std::uint64_t> kernels_of(const Driver& driver, CUgraph graph);
 
-/// The nodes of a graph each of which depends on the one before alone, in this order; empty: it is another.
+/// The nodes in order if each depends only on the previous one; else empty.
 [[nodiscard]] std::vector<CUgraphNode> chain_of(const Driver& driver, CUgraph graph);
 
-/// While it lives, the thread's calls do not disturb a stream capture (of cuThreadExchangeStreamCaptureMode).
+/// During its lifetime, this thread's calls do not disturb a stream capture
+/// (cuThreadExchangeStreamCaptureMode).
 class Relaxed {
  public:
   explicit Relaxed(const Driver& driver) : exchange_(driver.exchange_capture_mode) {

@@ -12,26 +12,26 @@
 
 namespace occbench::attach {
 
-constexpr double events_us = 3;  ///< what the GPU loses by the two events of a timed launch
+constexpr double events_us = 3;  ///< GPU time that the two events of a timed launch cost
 
 /// Not thread-safe.
 class EventTimer {
  public:
   EventTimer(const Driver& driver, LaunchTimes& times) : driver_(driver), times_(times) {}
 
-  /// Sets the ticket's flags and records its first event; false where that fails.
+  /// Sets the ticket's flags and records its first event; false on failure.
   bool start(Ticket& ticket, Context& context);
-  /// Its second event is recorded.
+  /// Called after its second event was recorded.
   void await(const Pending& pending);
-  /// The launch failed, or its second event.
+  /// Called if the launch or its second event failed.
   void cancel(const Ticket& ticket);
-  /// Reads times, where many are awaited. Returns whether more may be.
+  /// Reads times if many are pending. Returns whether more may be pending.
   bool make_room();
-  /// Reads times from the oldest launch on, up to the first that has not ended.
+  /// Reads times from the oldest launch up to the first that has not ended.
   void poll();
-  /// Before the context ends.
+  /// Call before the context is destroyed.
   void forget(const Context& context);
-  /// The first launch that has not ended; null: all have.
+  /// The first launch that has not ended, or null.
   [[nodiscard]] const Ticket* first_running() const;
 
  private:
@@ -41,7 +41,7 @@ class EventTimer {
   const Driver& driver_;
   LaunchTimes& times_;
   std::deque<Pending> pending_;
-  std::map<CUstream, std::size_t> pending_in_;  ///< their number, in each stream that has any
+  std::map<CUstream, std::size_t> pending_in_;  ///< their number per stream, if not 0
 };
 
 }  // namespace occbench::attach

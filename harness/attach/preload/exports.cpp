@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the preloaded library exports: the driver's names for programs that are linked to it, dlsym for those
-// that look them up, and the exits. Everything else passes through unchanged.
+// Exports of the preloaded library: the driver's names for programs linked to it, dlsym for programs that
+// look them up, and the exit functions. Everything else passes through unchanged.
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,14 +18,14 @@
 namespace occbench::attach {
 namespace {
 
-/// Our function for the original of this name, for a program that is linked to the driver.
+/// The replacement of this driver function, for a program linked to the driver.
 template <class Function>
 Function find_linked(const char* name) {
   void* const original = libcuda_symbol(name);
   return reinterpret_cast<Function>(original == nullptr ? nullptr : ours_for(name, original, false));
 }
 
-// Found before main: no signal handler may call dlsym.
+// Looked up before main: a signal handler must not call dlsym.
 void (*original__exit)(int) = nullptr, (*original__Exit)(int) = nullptr;
 __attribute__((constructor)) void find_originals() {
   if (original_dlsym() == nullptr) return;
@@ -42,29 +42,29 @@ extern "C" {
 
 __attribute__((visibility("hidden"))) void* occbench_attach_dlsym = nullptr;
 
-/// Our function for a name that dlsym looks up; null: the original answers.
+/// The replacement for a name passed to dlsym; null: use the original's answer.
 __attribute__((visibility("hidden"), used)) void* occbench_attach_find(void* handle, const char* name) {
   const auto original = original_dlsym();
   occbench_attach_dlsym = reinterpret_cast<void*>(original);
   if (name == nullptr || original == nullptr || activity::is_within()) return nullptr;
-  if (const char* const cupti = cupti::beginning(name)) {
+  if (const char* const cupti = cupti::find_entry_point(name)) {
     activity::yield_to(cupti);
-    void* const its = handle == RTLD_DEFAULT || handle == RTLD_NEXT ? nullptr : original(handle, name);
-    void* const instead = std::strcmp(name, "cuptiActivityRegisterCallbacks") == 0 && its != nullptr
-                              ? activity::register_callbacks_for(its)
-                              : its;
-    return instead == its ? nullptr : instead;
+    void* const own = handle == RTLD_DEFAULT || handle == RTLD_NEXT ? nullptr : original(handle, name);
+    void* const replacement = std::strcmp(name, "cuptiActivityRegisterCallbacks") == 0 && own != nullptr
+                                  ? activity::register_callbacks_for(own)
+                                  : own;
+    return replacement == own ? nullptr : replacement;
   }
   if (!is_hooked(name)) return nullptr;
   void* found = libcuda_symbol(name);
   if (found == nullptr) return nullptr;
-  // For a handle that has no such name the original answers, with its error.
+  // If the handle lacks the name, the original reports the error.
   if (handle != RTLD_DEFAULT && handle != RTLD_NEXT && original(handle, name) == nullptr) return nullptr;
   return ours_for(name, found, false);
 }
 }
 
-// dlsym looks at its return address (RTLD_NEXT), so the original is jumped to and not called.
+// dlsym inspects its return address (RTLD_NEXT), so jump to the original instead of calling it.
 #if defined(__x86_64__)
 __asm__(
     ".text\n.globl dlsym\n.type dlsym,@function\n"
@@ -104,8 +104,8 @@ __asm__(
 #error "no dlsym for this architecture"
 #endif
 
-// For programs that are linked to libcuda.so.1. The names are given to the assembler: cuda.h has macros of
-// them.
+// For programs linked to libcuda.so.1. The names are passed to the assembler because cuda.h defines them as
+// macros.
 #define OCCBENCH_LINKED(type, symbol, parameters, arguments)              \
   OCCBENCH_EXPORT CUresult occbench_##symbol parameters __asm__(#symbol); \
   CUresult occbench_##symbol parameters {                                 \
@@ -181,7 +181,7 @@ OCCBENCH_LINKED(Ends, cuLibraryUnload, (void* which), (which))
 OCCBENCH_LINKED(Profiler, cuProfilerStart, (), ())
 OCCBENCH_LINKED(Profiler, cuProfilerStop, (), ())
 
-// Exits without handlers: Python's child processes use them. A signal handler may call them.
+// Exits without handlers, as in Python's child processes. A signal handler may call them.
 #define OCCBENCH_LEAVE(symbol)                                                  \
   extern "C" __attribute__((visibility("default"), noreturn)) void symbol(int); \
   void symbol(int status) {                                                     \

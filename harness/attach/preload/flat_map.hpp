@@ -9,16 +9,16 @@
 
 namespace occbench::attach {
 
-/// Keys are hashes already. There is no removal of one key.
+/// Keys are already hashes. Single keys cannot be removed.
 template <class Value>
 class FlatMap {
  public:
-  /// Null where it is not there.
+  /// Null if the key is missing.
   [[nodiscard]] Value* find(std::uint64_t key) const {
     if (places_.empty()) return nullptr;
     return places_[place_of(key)].second;
   }
-  /// For a key that is not there.
+  /// The key must be missing.
   void add(std::uint64_t key, Value* value) {
     if (2 * (size_ + 1) > places_.size()) grow();
     places_[place_of(key)] = {key, value};
@@ -32,7 +32,7 @@ class FlatMap {
  private:
   using Place = std::pair<std::uint64_t, Value*>;
 
-  /// The place of the key, or the free one for it. Half of the places are free.
+  /// The place of the key, or the free place for it. Half of all places are free.
   [[nodiscard]] std::size_t place_of(std::uint64_t key) const {
     std::size_t at = key & (places_.size() - 1);
     while (places_[at].second != nullptr && places_[at].first != key) at = (at + 1) & (places_.size() - 1);
@@ -46,7 +46,7 @@ class FlatMap {
       if (place.second != nullptr) places_[place_of(place.first)] = place;
   }
 
-  std::vector<Place> places_;  ///< a power of two of them; null: free
+  std::vector<Place> places_;  ///< size is a power of two; null: free
   std::size_t size_ = 0;
 };
 

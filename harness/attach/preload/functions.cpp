@@ -20,7 +20,7 @@ void Functions::read(Handle& h, CUfunction named, const Context& context) {
   const auto get = [&](CUfunction_attribute attribute, int& value) {
     return driver_.func_get_attribute(&value, attribute, h.function) == CUDA_SUCCESS;
   };
-  // The runtime passes a CUkernel as a CUfunction, and those have no attributes or names themselves.
+  // The runtime passes a CUkernel as a CUfunction; a CUkernel has no attributes or name itself.
   const char* name = nullptr;
   const bool has_name =
       driver_.func_get_name != nullptr && driver_.func_get_name(&name, named) == CUDA_SUCCESS;
@@ -54,7 +54,7 @@ void Functions::read(Handle& h, CUfunction named, const Context& context) {
   number(h, context, local, binary);
 }
 
-/// Equal functions of several modules have one number.
+/// Equal functions in several modules share a number.
 void Functions::number(Handle& h, const Context& context, int local_bytes, int binary_version) {
   const std::string content = h.name + '|' + std::to_string(h.registers) + '|' +
                               std::to_string(h.static_smem) + '|' + std::to_string(h.largest_block) + '|' +

@@ -19,22 +19,22 @@
 
 namespace occbench::attach {
 
-/// A function as the program names it in one context, or all CUDA graphs of one hash. What each launch reads
-/// comes first.
+/// A function as the program names it in one context, or all CUDA graphs with one hash. The fields that each
+/// launch reads come first.
 struct Handle {
-  std::uint64_t content = 0;     ///< equal for equal functions of several modules
-  std::uint64_t graph_hash = 0;  ///< of a CUDA graph
+  std::uint64_t content = 0;     ///< equal for equal functions in several modules
+  std::uint64_t graph_hash = 0;  ///< for CUDA graphs
   std::vector<Parameter> parameters;
   CUfunction function = nullptr;
   int number = -1;
-  bool has_many_arguments = false;  ///< more than are told apart, of some shape
-  std::uint64_t graph_kernels = 0;  ///< of a CUDA graph
+  bool has_many_arguments = false;  ///< some shape has too many to tell apart
+  std::uint64_t graph_kernels = 0;  ///< for CUDA graphs
   SkipReason graph_skip_reason = SkipReason::graph;
   std::string name;
   int registers = 0, static_smem = 0, largest_block = 0, max_dynamic_smem = 0;
   bool is_cluster = false, is_known = false;
-  std::unordered_map<std::uint64_t, bool> verified;  ///< levels of signatures, with this handle
-  std::unordered_map<std::uint64_t, std::vector<Version>> versions;  ///< of signatures, with this handle
+  std::unordered_map<std::uint64_t, bool> verified;  ///< by signature and level, for this handle
+  std::unordered_map<std::uint64_t, std::vector<Version>> versions;  ///< by signature, for this handle
 };
 
 /// Not thread-safe.
@@ -43,9 +43,9 @@ class Functions {
   Functions(const Driver& driver, Journal& journal) : driver_(driver), journal_(journal) {}
 
   Handle& of(CUfunction function, const Context& context);
-  /// Of all graphs of one hash; 0: nothing is known of it.
+  /// The handle for all graphs with one hash; 0: unknown graphs.
   Handle& of_graph(std::uint64_t kernels, std::uint64_t hash, SkipReason reason, const Context& context);
-  /// Handles may mean other functions from here on.
+  /// Call when handles may refer to other functions from now on.
   void forget();
 
  private:

@@ -10,8 +10,8 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t most_nodes = 200'000;  // stored at a time, of all graphs
-constexpr int blocks_of_draws = 8;           // of one kernel, before the next
+constexpr std::size_t most_nodes = 200'000;  // stored over all graphs
+constexpr int blocks_of_draws = 8;           // per kernel before the next one
 
 std::uint64_t threads_of(const GraphPart& part) {
   const CUlaunchConfig& c = part.request.config;
@@ -50,7 +50,7 @@ SkipReason Graphs::skip_reason_of(CUgraphExec executable) const {
 }
 
 void Graphs::add(CUgraphExec executable, CUgraph graph, Context& context) {
-  remove(executable);  // one whose end was not seen
+  remove(executable);  // one whose destruction was not seen
   std::size_t count = 0;
   std::vector<CUgraphNode> nodes;
   if (driver_.graph_nodes != nullptr && driver_.graph_nodes(graph, nullptr, &count) == CUDA_SUCCESS) {
@@ -80,7 +80,7 @@ void Graphs::store(CUgraphExec executable, CUgraph graph, const std::vector<CUgr
   graphs_[executable] = std::move(added);
 }
 
-/// Its kernels, by function and shape, in an order that is the same wherever the graph is made.
+/// The graph's kernels by function and shape, in an order independent of where the graph is made.
 void Graphs::read(Graph& graph, const std::vector<CUgraphNode>& nodes,
                   const std::vector<CUgraphNode>& sources, Context& context) {
   std::map<std::uint64_t, GraphPart> parts;
@@ -155,8 +155,8 @@ std::optional<GraphNode> Graphs::copy_of(CUgraphNode node, const CUDA_KERNEL_NOD
   return copy;
 }
 
-/// The attributes that SkipRules look at. Nothing pins the carve-out in a graph: with a preference for less
-/// than a level needs, fewer blocks than counted would be resident.
+/// Adds the attributes that SkipRules checks. A graph cannot pin the carve-out: if the kernel prefers less
+/// than a level needs, fewer blocks than calculated would be resident.
 void Graphs::add_attributes(GraphPart& part, CUgraphNode node, const Handle& handle) const {
   constexpr int whole = 100;
   CUlaunchAttribute a{};
@@ -182,7 +182,7 @@ void Graphs::update(CUgraphExec executable, CUgraph from, Context& context) {
   if (graph->chain.empty()) graph->chain = chain_of(driver_, graph->made_from);
   const std::vector<CUgraphNode> sources = chain_of(driver_, from);
   if (sources.empty() || sources.size() != graph->chain.size()) return mark_updated(executable);
-  bool is_same = true;  // but for arguments
+  bool is_same = true;  // except arguments
   for (std::size_t i = 0; i < sources.size() && is_same; ++i) {
     const auto key = graph->keys.find(graph->chain[i]);
     if (key == graph->keys.end()) continue;
@@ -192,7 +192,7 @@ void Graphs::update(CUgraphExec executable, CUgraph from, Context& context) {
     is_same = key_of(handle, now) == key->second && take_over(*graph, graph->chain[i], now, handle);
   }
   if (is_same) return;
-  ++sources_[graph->made_from].executables;  // its nodes go on: a graph that the program destroyed stays
+  ++sources_[graph->made_from].executables;  // keeps the nodes after the program destroys the graph
   remove(executable);
   store(executable, graph->made_from, graph->chain, sources, context);
   graphs_.at(executable)->chain = graph->chain;
@@ -204,7 +204,7 @@ void Graphs::update_node(CUgraphExec executable, CUgraphNode node, const CUDA_KE
   const auto found = graphs_.find(executable);
   if (found == graphs_.end() || found->second->skip_reason != SkipReason::no) return;
   Graph& graph = *found->second;
-  CUDA_KERNEL_NODE_PARAMS now{};  // `func` is enough: what CUDA 12 added serves where it is null
+  CUDA_KERNEL_NODE_PARAMS now{};  // `func` suffices: CUDA 12 reads its new field only if `func` is null
   std::memcpy(static_cast<void*>(&now), &params, sizeof params);
   const auto key = graph.keys.find(node);
   if (now.func == nullptr || key == graph.keys.end()) return mark_updated(executable);
@@ -218,7 +218,7 @@ bool Graphs::take_over(Graph& graph, CUgraphNode node, const CUDA_KERNEL_NODE_PA
   const auto part = std::ranges::find(graph.parts, graph.keys.at(node), &GraphPart::key);
   if (part == graph.parts.end()) return true;
   const auto mine = std::ranges::find(part->nodes, node, &GraphNode::node);
-  if (mine == part->nodes.end()) return true;  // one that is never changed
+  if (mine == part->nodes.end()) return true;  // a kernel that is never changed
   auto copy = copy_of(node, now, handle);
   if (!copy) return false;
   *mine = std::move(*copy);
@@ -288,7 +288,7 @@ void Graphs::find_levels(Graph& graph, Context& context) {
 
 Signature& Graphs::signature_of(const Request& request, Context& context) {
   const auto found = graphs_.find(request.graph);
-  if (found == graphs_.end())  // made before the library was attached
+  if (found == graphs_.end())  // instantiated before the library was attached
     return signatures_.of(request, functions_.of_graph(0, 0, SkipReason::graph, context), context);
   Graph& graph = *found->second;
   if (!graph.has_levels) find_levels(graph, context);
@@ -308,7 +308,7 @@ void Graphs::add_targets(Signature& whole, const Graph& graph, Context& context)
     parts.emplace_back(threads_of(part), i, &s);
   }
   whole.schedule->use_share(1);
-  std::ranges::sort(parts, std::greater<>());  // those that may matter most come first
+  std::ranges::sort(parts, std::greater<>());  // most threads first
   whole.targets.emplace_back(&whole, graph.parts.size());
   for (const auto& [threads, i, signature] : parts) whole.targets.emplace_back(signature, i);
   whole.target = whole.targets.size() - 1;
@@ -326,8 +326,7 @@ Signature& Graphs::draw(const Request& request, Signature& whole, Budget& budget
     }
     draw = signature->schedule->next(budget);
     if (!draw.of_block && !draw.is_warm_up) {
-      // The target that the budget cannot pay yet stays next, as in Budget; one without a first time does
-      // not.
+      // A target that the budget cannot pay yet stays next, as in Budget, unless it has no time yet.
       if (signature->schedule->natural_us() == 0) select_next_target(whole);
       return whole;
     }
@@ -343,8 +342,8 @@ Signature& Graphs::draw(const Request& request, Signature& whole, Budget& budget
   return whole;
 }
 
-/// Changes all kernels for the whole, else the one with this number; without a graph where none can be
-/// changed.
+/// Changes all kernels if `is_whole`, else the one with this number; no graph in the result if none can
+/// change.
 GraphChange Graphs::change_of(const std::shared_ptr<const Graph>& graph, bool is_whole, std::size_t number,
                               int arm) const {
   GraphChange change;
@@ -359,7 +358,7 @@ GraphChange Graphs::change_of(const std::shared_ptr<const Graph>& graph, bool is
   return change;
 }
 
-/// The arm of a kernel where the graph as a whole has `arm`.
+/// The arm of a kernel when the whole graph has `arm`.
 int Graphs::arm_of(const Signature& part, int arm) const {
   if (arm < first_level) return arm;
   const double share = options_.levels[static_cast<std::size_t>(arm - first_level)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executable CUDA graphs of the program: their kernels, and how these get fewer warps in one launch. Their
-// nodes are set before it and set back after it, so that the program finds them as it made them.
+// Executable CUDA graphs of the program: their kernels, and how one launch gives these fewer warps. The nodes
+// are set before the launch and restored after it, so the program sees no change.
 #pragma once
 
 #include <cuda.h>
@@ -22,34 +22,34 @@
 
 namespace occbench::attach {
 
-/// A kernel node, and a copy of its arguments: the driver's copy ends with the node's graph.
+/// A kernel node and a copy of its arguments: the driver's copy is freed with the node's graph.
 struct GraphNode {
   CUgraphNode node = nullptr;
   CUDA_KERNEL_NODE_PARAMS params{};
   std::vector<unsigned char> values;
-  std::vector<void*> pointers;  ///< to each value; none where the program packed them
+  std::vector<void*> pointers;  ///< to each value; empty if the program packed them
 };
 
 /// Nodes of one kernel with the same grid, block and shared memory.
 struct GraphPart {
   std::uint64_t key = 0;
   Request request;
-  std::vector<CUlaunchAttribute> attributes;  ///< that the request's configuration points to
-  std::vector<GraphNode> nodes;               ///< none where they cannot be set
+  std::vector<CUlaunchAttribute> attributes;  ///< the request's configuration points to these
+  std::vector<GraphNode> nodes;               ///< empty if they cannot be set
   Signature* signature = nullptr;
-  std::vector<std::optional<unsigned>> dynamic_smem;  ///< of each arm that was verified
+  std::vector<std::optional<unsigned>> dynamic_smem;  ///< per arm, if it was verified
 };
 
 struct Graph {
   CUgraphExec executable = nullptr;
-  CUgraph made_from = nullptr;  ///< its nodes identify those of the executable one
+  CUgraph made_from = nullptr;  ///< its nodes identify those of the executable graph
   CUcontext context = nullptr;
   std::uint64_t kernels = 0, hash = 0;
   std::vector<GraphPart> parts;
-  std::unordered_map<CUgraphNode, std::uint64_t> keys;  ///< of the part of each kernel node
-  std::vector<CUgraphNode> chain;                       ///< once it was updated from another graph
+  std::unordered_map<CUgraphNode, std::uint64_t> keys;  ///< key of the part of each kernel node
+  std::vector<CUgraphNode> chain;                       ///< set after an update from another graph
   SkipReason skip_reason = SkipReason::no;
-  bool has_levels = false;  ///< the levels of its parts were searched
+  bool has_levels = false;  ///< levels of its parts were searched
   bool is_applied = false;
 };
 
@@ -59,50 +59,50 @@ struct GraphChange {
   std::vector<std::pair<const GraphPart*, unsigned>> dynamic_smem;
 };
 
-/// Not thread-safe, but for `set` and `set_back`.
+/// Not thread-safe, except `set` and `set_back`.
 class Graphs {
  public:
   Graphs(const Options& options, const Driver& driver, Functions& functions, SignatureTable& signatures)
       : options_(options), driver_(driver), functions_(functions), signatures_(signatures) {}
 
-  /// The program made `executable` of `graph`, in the current context.
+  /// The program instantiated `executable` from `graph` in the current context.
   void add(CUgraphExec executable, CUgraph graph, Context& context);
-  /// The program updated it from another graph. Where both are chains, it is certain which node got which
-  /// parameters, and they are taken over; else the nodes are not known any more.
+  /// The program updated it from another graph. If both are chains, nodes map uniquely and their parameters
+  /// are copied; otherwise the nodes become unknown.
   void update(CUgraphExec executable, CUgraph from, Context& context);
-  /// The program set a kernel node. Other arguments of the same kernel and shape are taken over, for a later
-  /// `set`; else the nodes are not known any more. `params`: at least what CUDA 11 had of them.
+  /// The program set a kernel node. New arguments for the same kernel and shape are copied for a later `set`;
+  /// otherwise the nodes become unknown. `params` has at least the fields of CUDA 11.
   void update_node(CUgraphExec executable, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1& params,
                    Context& context);
-  /// The program changed it: its nodes are not known any more.
+  /// The program changed the graph; its nodes become unknown.
   void mark_updated(CUgraphExec executable);
   void remove(CUgraphExec executable);
-  /// Before the context ends.
+  /// Call before the context is destroyed.
   void forget_context(CUcontext context);
-  /// The program destroys the graph. Returns whether it is needed until the executable one ends, with which
-  /// it is destroyed then.
+  /// The program destroys the graph. Returns whether destruction is deferred until the executable graph is
+  /// destroyed.
   [[nodiscard]] bool defer_destroy(CUgraph graph);
 
-  /// The signature of the graph as a whole. Finds the levels of its kernels at its first launch.
+  /// The signature of the whole graph. Finds the levels of its kernels at its first launch.
   Signature& signature_of(const Request& request, Context& context);
-  /// Draws for one launch: a level of the whole, or of one of its kernels. Returns whose it is.
+  /// Draws a level of the whole graph or of one kernel for this launch. Returns the signature it belongs to.
   Signature& draw(const Request& request, Signature& whole, Budget& budget, Schedule::Draw& draw,
                   GraphChange& change);
-  /// Sets the levels of the folder's advice, for all launches. Returns whose they are.
+  /// Sets the advised levels for all launches. Returns the signatures they belong to.
   std::vector<Signature*> apply(const Request& request);
 
-  /// Sets the nodes for a launch; where that fails, sets them back.
+  /// Sets the nodes for a launch; restores them on failure.
   CUresult set(const GraphChange& change) const;
   CUresult set_back(const GraphChange& change) const;
 
  private:
-  /// What `executable` runs: nodes of `graph`, with the parameters of those of `sources`, one for each.
+  /// Stores the nodes of `graph` that `executable` runs; node i has the parameters of `sources[i]`.
   void store(CUgraphExec executable, CUgraph graph, const std::vector<CUgraphNode>& nodes,
              const std::vector<CUgraphNode>& sources, Context& context);
   [[nodiscard]] SkipReason skip_reason_of(CUgraphExec executable) const;
   void read(Graph& graph, const std::vector<CUgraphNode>& nodes, const std::vector<CUgraphNode>& sources,
             Context& context);
-  /// Other arguments of a kernel node; false: they cannot be copied.
+  /// Copies new arguments of a kernel node; false if they cannot be copied.
   bool take_over(Graph& graph, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& now, const Handle& handle);
   [[nodiscard]] std::optional<GraphNode> copy_of(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& params,
                                                  const Handle& handle) const;
@@ -122,7 +122,7 @@ class Graphs {
   std::unordered_map<CUgraphExec, std::shared_ptr<Graph>> graphs_;
   struct Source {
     int executables = 0;
-    bool is_destroyed = false;  ///< as far as the program knows
+    bool is_destroyed = false;  ///< from the program's view
   };
   std::unordered_map<CUgraph, Source> sources_;
   std::size_t nodes_ = 0;

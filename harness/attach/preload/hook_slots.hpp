@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots of the hooked functions. A name may mean several originals (versions, default streams): each has a
-// slot, and a function of ours that calls it and no other.
+// Slots of the hooked functions. A name may have several originals (versions, default streams): each gets a
+// slot and a replacement that calls only this original.
 #pragma once
 
 #include <atomic>
@@ -49,7 +49,7 @@ Function original_of(Name name, int slot) {
   return reinterpret_cast<Function>(slot_table[name][slot].original.load(std::memory_order_acquire));
 }
 
-/// A symbol of the driver's, and our functions for it by slot.
+/// A symbol of the driver and its replacements by slot.
 struct Hook {
   const char* symbol;
   Name name;
@@ -57,18 +57,18 @@ struct Hook {
   void* ours[slots];
 };
 
-/// An initialiser of Hook::ours, of a function template by its slot.
+/// Initialises Hook::ours from a function template over the slot.
 #define OCCBENCH_SLOTS(function)                                                     \
   {                                                                                  \
     reinterpret_cast<void*>(&function<0>), reinterpret_cast<void*>(&function<1>),    \
         reinterpret_cast<void*>(&function<2>), reinterpret_cast<void*>(&function<3>) \
   }
 
-// Tables of hooks, initialised before any code runs.
+// Tables of hooks, constant-initialised.
 [[nodiscard]] std::span<const Hook> launch_hooks() noexcept;
 [[nodiscard]] std::span<const Hook> object_hooks() noexcept;
 
-/// In the child of a fork, whose other threads are gone.
+/// Called in the child of a fork, where the other threads are gone.
 void forget_slot_lock() noexcept;
 
 }  // namespace occbench::attach

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the driver's functions are hooked, and the lookups by which the program asks for them.
+// The table of hooked driver functions, and the program's lookups of them.
 #include "harness/attach/preload/hooks.hpp"
 
 #include <pthread.h>
@@ -31,7 +31,7 @@ CUresult on_get_proc_address_v2(const char* name, void** found, int version, cuu
   const CUresult result =
       original_of<GetProcAddressV2>(get_proc_address_v2, slot)(name, found, version, flags, status);
   if (result == CUDA_SUCCESS && name != nullptr && found != nullptr && *found != nullptr) {
-    // By this name a caller of version 12 or newer is given the newer function.
+    // Callers of version 12 or newer get the newer function under this name.
     constexpr int has_five_arguments = 12'000;
     if (std::strcmp(name, "cuGetProcAddress") == 0 && version >= has_five_arguments)
       name = "cuGetProcAddress_v2";
@@ -80,7 +80,7 @@ void* ours_for(const char* name, void* original, bool is_per_thread) noexcept {
     }
   }
   pthread_mutex_unlock(&taking);
-  static_cast<void>(get_launches());  // a process that asks for these uses the driver, whatever it launches
+  static_cast<void>(get_launches());  // a process that asks for these uses the driver
   return result;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that stand in for the driver's, and their types.
+// The replacements of the driver's functions, and their types.
 #pragma once
 
 #include <cuda.h>
@@ -16,20 +16,20 @@ using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t);
 using GetProcAddressV2 = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 using Ends = CUresult (*)(void*);
 using Profiler = CUresult (*)();
-/// Of several signatures with the same first argument.
+/// Several signatures with the same first argument.
 using GraphUpdate = CUresult (*)(void*, void*, void*, void*);
-/// Of three signatures with the same first two arguments; the rest are passed on unread.
+/// Three signatures with the same first two arguments; the others are passed on unread.
 using Instantiate = CUresult (*)(CUgraphExec*, CUgraph, void*, void*, void*);
 
-using ModuleLoad = CUresult (*)(void*, const void*, void*, void*, void*);  // the last three, if it has them
+using ModuleLoad = CUresult (*)(void*, const void*, void*, void*, void*);  // the last three are optional
 using LibraryLoad = CUresult (*)(CUlibrary*, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*,
                                  void**, unsigned);
 
 /// Whether functions of this name are hooked.
 [[nodiscard]] bool is_hooked(const char* name) noexcept;
 
-/// Our function for this original; the original itself where it is not hooked, is ours already, or all slots
-/// are taken.
+/// The replacement of this original; the original itself if it is not hooked, is already ours, or no slot is
+/// free.
 [[nodiscard]] void* ours_for(const char* name, void* original, bool is_per_thread) noexcept;
 
 }  // namespace occbench::attach

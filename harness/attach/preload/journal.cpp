@@ -19,13 +19,13 @@ namespace {
 constexpr std::size_t window_bytes = std::size_t{1} << 16;
 constexpr int read_write = PROT_READ | PROT_WRITE;
 
-/// Whether a file may have so many bytes. One more would be a signal that ends the program (SIGXFSZ).
+/// Whether the file may grow to this size. Beyond the limit, SIGXFSZ would end the program.
 bool may_hold(std::size_t bytes) {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
 }
 
-/// The next `bytes` of the file, their room reserved: a full disk is no SIGBUS later.
+/// Maps the next `bytes` of the file. Allocates them first, so that a full disk causes no SIGBUS later.
 void* map_more(int file, std::size_t from, std::size_t bytes) {
   if (file < 0 || !may_hold(from + bytes) ||
       posix_fallocate(file, static_cast<off_t>(from), static_cast<off_t>(bytes)) != 0)
@@ -53,7 +53,7 @@ Journal::File Journal::make(const std::string& path) {
 
 Journal::Journal(const std::string& folder, std::size_t limit_bytes)
     : folder_(folder), most_windows_(std::max<std::size_t>(limit_bytes / window_bytes, 1)) {
-  constexpr int most_of_one_id = 10'000;  // after exec, and where ids come again
+  constexpr int most_of_one_id = 10'000;  // after exec, and if process ids are reused
   const std::string base = folder + "/process-" + std::to_string(getpid());
   std::string name;
   for (int n = 0; n < most_of_one_id && !text_.is_open(); ++n) {
@@ -74,7 +74,7 @@ void Journal::write_line(const std::string& line) {
   if (is_open && may_hold(text_bytes_) &&
       ::write(text_.descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size()))
     return;
-  if (is_open) close(text_.descriptor);  // the reader drops a last line without its end
+  if (is_open) close(text_.descriptor);  // the reader drops an unfinished last line
   text_.descriptor = -1;
   end(is_open ? Full::disk : Full::closed);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the files of one process (protocol.hpp). Each call hands its data to the kernel, so that they
-// survive however the process ends.
+// Writes the files of one process (protocol.hpp). Each call hands its data to the kernel, so the data survive
+// any end of the process.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ class Journal {
  public:
   static constexpr std::size_t most_text_bytes = std::size_t{48} << 20;
 
-  /// Creates the files in `folder`; where that fails nothing is written.
+  /// Creates the files in `folder`; if that fails, nothing is written.
   Journal(const std::string& folder, std::size_t limit_bytes);
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -28,21 +28,21 @@ class Journal {
   }
   /// Adds a sentence that the command shows.
   void note(const std::string& text) { write(NoteRecord{.text = text}); }
-  /// Counts of signature `n`, below most_signatures; null where nothing is written.
+  /// The counts of signature `n`, below most_signatures; null if nothing is written.
   [[nodiscard]] Count* count(std::size_t n) { return counts_ == nullptr ? nullptr : &counts_->of[n]; }
   void add(const Launch& launch);
   void add_launching_ns(std::uint64_t ns) {
     if (counts_ != nullptr) counts_->launching_ns += ns;
   }
-  /// Writes a file beside the others, which the command reads while the process runs. One that exists stays.
+  /// Writes an additional file that the command reads while the process runs; never overwrites one.
   void write_file(const std::string& name, const std::string& text) const;
-  /// Whether no launch can be added any more.
+  /// Whether no further launch can be added.
   [[nodiscard]] bool is_full() const { return counts_ == nullptr || counts_->full != Full::no; }
   /// Whether more lines may be written.
   [[nodiscard]] bool has_room() const { return text_bytes_ < most_text_bytes && !is_full(); }
 
  private:
-  /// A descriptor may be closed by the program, which then opens another file by its number.
+  /// The program may close the descriptor and reuse its number for another file.
   struct File {
     int descriptor = -1;
     dev_t device = 0;
@@ -57,8 +57,8 @@ class Journal {
   File text_, launches_;
   std::size_t text_bytes_ = 0;
   Counts* counts_ = nullptr;
-  Launch* window_ = nullptr;  ///< the part of the file that is mapped
-  std::size_t used_ = 0;      ///< of the window
+  Launch* window_ = nullptr;  ///< the mapped part of the file
+  std::size_t used_ = 0;      ///< within the window
   std::size_t windows_ = 0, most_windows_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time that the program launches for, and its steps.
+// The time over which the program launches, and its steps.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ class LaunchClock {
  public:
   explicit LaunchClock(Journal& journal) : journal_(journal) {}
 
-  /// At each launch: adds the time since the one before.
+  /// Called at each launch: adds the time since the previous one.
   void count();
-  /// Writes a step that begins now; the next one's begin is its end.
+  /// Writes a step that begins now; it ends when the next one begins.
   void write_step(const std::string& range);
-  /// Time counts between these calls alone. A profiled part of the program may be a step of its own.
+  /// Only time between these calls counts. A profiled part of the program may be a step of its own.
   void start_profiling();
   void stop_profiling(bool is_step);
 
  private:
-  /// Not beyond the most that are written.
+  /// Writes at most the maximum number of steps.
   void write(double begin_s, double duration_s, const std::string& range);
 
   Journal& journal_;
-  double last_launch_s_ = 0;  ///< or when the program began to be profiled; 0: neither yet
+  double last_launch_s_ = 0;  ///< or when profiling began; 0: neither yet
   double profiled_from_s_ = 0;
   std::uint64_t steps_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands the time of a launch, or that there is none, to its schedule and to the journal.
+// Passes the time of a launch, or its absence, to its schedule and to the journal.
 #pragma once
 
 #include "harness/attach/preload/journal.hpp"
@@ -22,7 +22,7 @@ class LaunchTimes {
                   .time_us = static_cast<float>(time_us),
                   .sequence = static_cast<std::uint32_t>(t.sequence)});
   }
-  /// The arm is due again.
+  /// Makes the arm due again.
   void add_none(const Ticket& ticket) {
     if (ticket.signature->schedule) ticket.signature->schedule->refuse(ticket.draw, budget_, false);
   }

@@ -17,10 +17,10 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr unsigned whole_carveout = 100;      // percent of the L1's array, as shared memory
+constexpr unsigned whole_carveout = 100;      // % of the L1's array used as shared memory
 constexpr std::uint64_t always_timed = 24;    // first launches of a signature
-constexpr std::uint64_t always_observed = 8;  // the same under --observe, which needs a mean alone
-constexpr std::uint64_t timed_one_in = 64;    // later, where no arm needs samples
+constexpr std::uint64_t always_observed = 8;  // same for --observe, which needs only a mean
+constexpr std::uint64_t timed_one_in = 64;    // later, if no arm needs samples
 
 std::string own_command() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -93,7 +93,7 @@ void Launches::begin_step(std::uint32_t range) noexcept try {
 } catch (...) {
 }
 
-/// With --apply the time between the calls is a step: the device is idle at both.
+/// With --apply the time between the calls is a step: the device is idle at both ends.
 void Launches::set_profiled(bool is_on) noexcept try {
   is_profiled_ = is_on;
   if (!options_.profiler_api || !is_active()) return;
@@ -106,7 +106,7 @@ void Launches::set_profiled(bool is_on) noexcept try {
 } catch (...) {
 }
 
-bool Launches::wants_time(const Signature& s) const {
+bool Launches::needs_time(const Signature& s) const {
   if (s.launches <= (options_.observe ? always_observed : always_timed)) return true;
   std::uint64_t z = s.launches * 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -119,7 +119,7 @@ bool Launches::start(Ticket& t, Signature& s, Context& context) {
     return true;
   }
   if (events_.start(t, context)) return true;
-  if (options_.apply) return false;  // untimed, at its level
+  if (options_.apply) return false;  // at its level, without timing
   if (s.schedule) s.schedule->refuse(t.draw, budget_, t.share.stream != nullptr);
   shares_.release(context, std::exchange(t.share, {}));
   t.draw = {};
@@ -146,7 +146,7 @@ Ticket Launches::before(const Request& request) noexcept try {
   clock_.count();
   if (!is_captured) records_.look_after();
   Context& context = contexts_.of(current);
-  // A graph's kernels run where they were captured, and its levels are found once: all SMs are assumed.
+  // Graph kernels run where they were captured, and their levels are found once: assume all SMs.
   if (options_.counters && records_.is_on() && !counters_.has_begun())
     counters_.begin(activity::library(), context.device);
   context.sms = t.is_graph ? context.device_sms : contexts_.sms_of(context, request.config.hStream);
@@ -173,16 +173,16 @@ void Launches::before_kernel(Ticket& t, const Request& request, Context& context
     arms_.draw(t, s, handle, context);
   else
     budget_.add_run(s.schedule ? s.schedule->natural_us() : 0);
-  const bool is_wanted = t.draw.of_block || t.draw.is_warm_up || wants_time(s);
+  const bool is_wanted = t.draw.of_block || t.draw.is_warm_up || needs_time(s);
   t.is_only_counted = !is_wanted && counters_.is_on() && records_.is_on();
   t.context = &context;
   if (t.function == nullptr) t.function = handle.function;
   if (has_room && (is_wanted || t.is_only_counted) && start(t, s, context)) t.signature = &s;
-  t.is_in_order = keeps_order(t, request, context);
+  t.is_in_order = must_keep_order(t, request, context);
 }
 
-/// A launch that is timed starts when the one ahead of it has ended, and so does the one behind it.
-bool Launches::keeps_order(const Ticket& t, const Request& request, Context& context) const {
+/// A timed launch starts after the previous one has ended, and the next one after it.
+bool Launches::must_keep_order(const Ticket& t, const Request& request, Context& context) const {
   constexpr std::size_t most_streams = 4096;
   const bool is_early = may_start_early(request.config),
              is_timed = t.signature != nullptr && !t.is_only_counted;
@@ -193,7 +193,7 @@ bool Launches::keeps_order(const Ticket& t, const Request& request, Context& con
   return is_early && (is_timed || is_behind);
 }
 
-/// The whole graph is timed, whichever of its kernels is changed.
+/// Times the whole graph, whichever of its kernels is changed.
 void Launches::before_graph(Ticket& t, const Request& request, Context& context, bool is_captured) {
   Signature& whole = graphs_.signature_of(request, context);
   Signature* s = &whole;
@@ -215,7 +215,7 @@ void Launches::before_graph(Ticket& t, const Request& request, Context& context,
     s = &graphs_.draw(request, whole, budget_, t.draw, t.change);
   else
     budget_.add_run(whole.schedule ? whole.schedule->natural_us() : 0);
-  if (!has_room || !(t.draw.of_block || t.draw.is_warm_up || wants_time(whole))) return;
+  if (!has_room || !(t.draw.of_block || t.draw.is_warm_up || needs_time(whole))) return;
   t.context = &context;
   if (!start(t, *s, context)) {
     t.change = {};
@@ -256,7 +256,7 @@ void Launches::refuse(Ticket& ticket, CUresult why) noexcept try {
     ticket.signature->schedule->refuse(ticket.draw, budget_, true);
   ticket.draw = {};
   ticket.flags &= static_cast<std::uint8_t>(~drawn);
-  if (ticket.share.stream != nullptr) {  // what was to be timed goes elsewhere
+  if (ticket.share.stream != nullptr) {  // the launch to be timed moves to another stream
     if (ticket.start != nullptr) events_.cancel(ticket);
     shares_.release(*ticket.context, std::exchange(ticket.share, {}));
     ticket.signature = nullptr;
@@ -284,7 +284,8 @@ void Launches::after(Ticket& t, CUresult result) noexcept try {
   if ((t.flags & by_record) != 0) return records_.await(t, result);
   if (t.start == nullptr) return;
   if (!is_recorded) return events_.cancel(t);
-  if (sequence_.load(std::memory_order_relaxed) != t.sequence + 1) t.flags |= overlapped;  // another thread's
+  if (sequence_.load(std::memory_order_relaxed) != t.sequence + 1)
+    t.flags |= overlapped;  // another thread launched
   events_.await({.ticket = t, .thread = thread_number()});
 } catch (...) {
 }

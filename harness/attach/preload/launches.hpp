@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to each launch of the process: its signature, its arm, and how it is timed. The hooks call
-// it, in any thread.
+// Handles each launch of the process: its signature, its arm, and how it is timed. The hooks call it from any
+// thread.
 #pragma once
 
 #include <atomic>
@@ -40,52 +40,53 @@ class Launches {
   Launches(const Launches&) = delete;
   Launches& operator=(const Launches&) = delete;
 
-  /// Draws the launch's arm, and records its first event. Never throws.
+  /// Draws the launch's arm and records its first event.
   Ticket before(const Request& request) noexcept;
-  /// The launch with what the ticket changes. An error means that it was not launched.
+  /// Launches with the ticket's changes. On error nothing was launched.
   CUresult launch_changed(const Request& request, const Ticket& ticket) noexcept;
-  /// The driver refused the changed launch: it goes out untouched.
+  /// The driver refused the changed launch, which is then launched unchanged.
   void refuse(Ticket& ticket, CUresult why) noexcept;
   void after(Ticket& ticket, CUresult result) noexcept;
-  /// Before and after the launch of a graph whose ticket has a change.
+  /// Called before and after a graph launch whose ticket has a change.
   CUresult set_graph(const Ticket& ticket) noexcept;
   void set_graph_back(const Request& request, Ticket& ticket) noexcept;
 
-  /// The driver has loaded an image of the program's.
+  /// The driver has loaded an image for the program.
   void add_module(const void* image) noexcept;
   void add_module_file(const char* path) noexcept;
   void add_graph(CUgraphExec executable, CUgraph graph) noexcept;
   void remove_graph(CUgraphExec executable) noexcept;
-  /// The program set the parameters of a kernel in it.
+  /// The program set the parameters of a kernel node.
   void update_graph_node(CUgraphExec executable, CUgraphNode node,
                          const CUDA_KERNEL_NODE_PARAMS_v1& params) noexcept;
-  /// The program updated it from another graph.
+  /// The program updated the executable graph from another graph.
   void update_graph_from(CUgraphExec executable, CUgraph from) noexcept;
   /// The program itself changed the executable graph.
   void mark_graph_updated(CUgraphExec executable) noexcept;
-  /// The program destroys the graph; whether that is put off until the executable one ends.
+  /// The program destroys the graph. Returns whether this is deferred until the executable graph is
+  /// destroyed.
   bool defer_graph_destroy(CUgraph graph) noexcept;
 
-  // Before the driver ends them: what is known of them, and their events, is forgotten.
+  // Called before the driver destroys these objects: their state and events are dropped.
   void forget_modules() noexcept;
   void forget_context(CUcontext context) noexcept;
   void forget_device(CUdevice device) noexcept;
-  /// Before the driver releases it: green contexts own it as well, and would keep it.
+  /// Before the driver releases the primary context: our green contexts would keep it alive.
   void release_device(CUdevice device) noexcept;
-  /// After the driver released it: the primary context may have ended with its last owner.
+  /// After the driver released the primary context: its last owner may have destroyed it.
   void check_device(CUdevice device) noexcept;
-  /// Reads the times that are there.
+  /// Reads the available times.
   void drain() noexcept;
-  /// The program's profiler calls, between which launches count where that is asked for.
+  /// cudaProfilerStart and Stop: with --profiler-api only launches between them count.
   void set_profiled(bool is_on) noexcept;
-  /// A range outside all others begins: a step of the program's, where that is asked for.
+  /// An outermost NVTX range begins: it is a step if ranges are requested.
   void begin_step(std::uint32_t range) noexcept;
-  /// The process ends with its handlers.
+  /// The process ends by exit().
   void end() noexcept;
   [[nodiscard]] const OwnProcess& process() const { return process_; }
 
  private:
-  /// Writes the first lines, and decides whether launches are looked at.
+  /// Writes the first lines and decides whether launches are processed.
   void open_journal();
   [[nodiscard]] bool is_active() const noexcept { return is_usable_ && process_.is_this(); }
   template <class TakeOver>
@@ -95,10 +96,10 @@ class Launches {
   void before_kernel(Ticket& ticket, const Request& request, Context& context, bool is_captured);
   void before_graph(Ticket& ticket, const Request& request, Context& context, bool is_captured);
   void count(Signature& signature, bool is_captured);
-  [[nodiscard]] bool wants_time(const Signature& signature) const;
-  /// Whether a launch is timed, or its early start would run into one that is.
-  [[nodiscard]] bool keeps_order(const Ticket& ticket, const Request& request, Context& context) const;
-  /// Starts the timing of the launch; false where it cannot be timed.
+  [[nodiscard]] bool needs_time(const Signature& signature) const;
+  /// Whether the launch is timed, or would start during a timed one.
+  [[nodiscard]] bool must_keep_order(const Ticket& ticket, const Request& request, Context& context) const;
+  /// Starts timing the launch; false if it cannot be timed.
   bool start(Ticket& ticket, Signature& signature, Context& context);
   void look_for_stuck() noexcept;
 
@@ -111,7 +112,7 @@ class Launches {
   std::atomic<bool> is_profiled_{false};
   bool is_refusal_noted_ = false;
   std::atomic<std::uint64_t> sequence_{0};
-  std::mutex mutex_;  ///< guards what follows, and what is noted of launches
+  std::mutex mutex_;  ///< guards the following members and all launch state
   LaunchClock clock_;
   SkipRules skip_rules_;
   LevelPlanner levels_;

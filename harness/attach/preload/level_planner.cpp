@@ -11,7 +11,7 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr int smem_unit = 128;  // bytes in which shared memory is given
+constexpr int smem_unit = 128;  // allocation granularity of shared memory, in bytes
 
 }  // namespace
 
@@ -21,7 +21,7 @@ std::string digits_of(std::uint64_t hash) {
   return digits;
 }
 
-/// What an SM's shared memory allows a kernel.
+/// Limits of an SM's shared memory for a kernel.
 struct LevelPlanner::Smem {
   int per_sm, fixed, most_dynamic;
 
@@ -29,11 +29,11 @@ struct LevelPlanner::Smem {
       : per_sm(context.smem_per_sm),
         fixed(context.smem_reserved + handle.static_smem),
         most_dynamic(context.smem_optin - handle.static_smem) {}
-  /// The least dynamic shared memory that lets no more blocks in.
+  /// The least dynamic shared memory that limits residency to `blocks`.
   [[nodiscard]] int least(int blocks) const {
     return (per_sm / (blocks + 1) / smem_unit + 1) * smem_unit - fixed;
   }
-  /// The most that lets so many in.
+  /// The most dynamic shared memory that still allows `blocks`.
   [[nodiscard]] int most(int blocks) const {
     return std::min(per_sm / blocks / smem_unit * smem_unit - fixed, most_dynamic);
   }
@@ -49,13 +49,13 @@ std::vector<int> LevelPlanner::targets(const Request& request, const Signature& 
   const CUlaunchConfig& c = request.config;
   std::vector<int> blocks;
   if (options_.apply) {
-    const Advice what{.symbol = h.name,
-                      .sms = context.sms,
-                      .grid = {c.gridDimX, c.gridDimY, c.gridDimZ},
-                      .block = {c.blockDimX, c.blockDimY, c.blockDimZ},
-                      .dynamic_smem_bytes = c.sharedMemBytes,
-                      .arguments = digits_of(arguments)};
-    if (const auto found = advice_.blocks_for(what, demangled(h.name), s.blocks_per_sm))
+    const Advice query{.symbol = h.name,
+                       .sms = context.sms,
+                       .grid = {c.gridDimX, c.gridDimY, c.gridDimZ},
+                       .block = {c.blockDimX, c.blockDimY, c.blockDimZ},
+                       .dynamic_smem_bytes = c.sharedMemBytes,
+                       .arguments = digits_of(arguments)};
+    if (const auto found = advice_.blocks_for(query, demangle(h.name), s.blocks_per_sm))
       blocks.push_back(*found);
     return blocks;
   }
@@ -66,11 +66,12 @@ std::vector<int> LevelPlanner::targets(const Request& request, const Signature& 
   return blocks;
 }
 
-/// Whether the driver counts so many blocks with so much dynamic shared memory.
-bool LevelPlanner::gives(const Smem& smem, const Signature& s, Handle& h, int dynamic, int target) const {
+/// Whether the driver calculates `target` resident blocks with this dynamic shared memory.
+bool LevelPlanner::is_confirmed(const Smem& smem, const Signature& s, Handle& h, int dynamic,
+                                int target) const {
   if (dynamic <= static_cast<int>(s.dynamic_smem) || dynamic > smem.most_dynamic) return false;
   if (dynamic > h.max_dynamic_smem) {
-    // To the most that it may have: what the program later asks of its CUkernel no longer counts.
+    // Sets the maximum: later requests of the program on its CUkernel no longer apply.
     if (driver_.func_set_attribute(h.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                    smem.most_dynamic) != CUDA_SUCCESS)
       return false;
@@ -82,7 +83,7 @@ bool LevelPlanner::gives(const Smem& smem, const Signature& s, Handle& h, int dy
          blocks == target && (!s.cluster || has_fewer_clusters(s, h, dynamic));
 }
 
-/// A cluster needs its SMs within one GPC: the device must still hold one, and fewer than before.
+/// A cluster needs its SMs within one GPC: the device must still fit one, but fewer than before.
 bool LevelPlanner::has_fewer_clusters(const Signature& s, const Handle& h, int dynamic) const {
   CUlaunchAttribute attribute = *s.cluster;
   const auto& size = attribute.value.clusterDim;
@@ -98,18 +99,19 @@ bool LevelPlanner::has_fewer_clusters(const Signature& s, const Handle& h, int d
 
 void LevelPlanner::verify_padding(const Smem& smem, Signature& s, Handle& h) const {
   const int most = smem.most(s.blocks_per_sm);
-  if (s.blocks.empty() && gives(smem, s, h, most, s.blocks_per_sm))
+  if (s.blocks.empty() && is_confirmed(smem, s, h, most, s.blocks_per_sm))
     s.smem_padding = static_cast<unsigned>(most) - s.dynamic_smem;
   h.verified[s.hash - 1] =
       s.smem_padding == 0 ||
-      gives(smem, s, h, static_cast<int>(s.dynamic_smem + s.smem_padding), s.blocks_per_sm);
+      is_confirmed(smem, s, h, static_cast<int>(s.dynamic_smem + s.smem_padding), s.blocks_per_sm);
 }
 
 void LevelPlanner::verify(Signature& s, Handle& h, const Context& context) const {
   const Smem smem(context, h);
   if (s.is_in_graph) verify_padding(smem, s, h);
   for (std::size_t i = 0; i < s.blocks.size(); ++i)
-    h.verified[s.hash + i] = gives(smem, s, h, static_cast<int>(s.added[i] + s.dynamic_smem), s.blocks[i]);
+    h.verified[s.hash + i] =
+        is_confirmed(smem, s, h, static_cast<int>(s.added[i] + s.dynamic_smem), s.blocks[i]);
 }
 
 void LevelPlanner::find(Signature& s, Handle& h, const Context& context,
@@ -118,12 +120,12 @@ void LevelPlanner::find(Signature& s, Handle& h, const Context& context,
   if (s.is_in_graph) verify_padding(smem, s, h);
   for (const int target : targets) {
     const int least = smem.least(target), most = smem.most(target);
-    // In a graph nothing pins the carve-out, and the driver makes it as large as all resident blocks may
-    // need: what fills the SM's shared memory leaves every level the same L1.
+    // A graph cannot pin the carve-out; the driver sizes it for all resident blocks. Filling the SM's shared
+    // memory leaves every level the same L1.
     const auto tried = s.is_in_graph ? std::array{most, least + smem_unit, least}
                                      : std::array{least, least + smem_unit, most};
     for (const int dynamic : tried)
-      if (gives(smem, s, h, dynamic, target)) {
+      if (is_confirmed(smem, s, h, dynamic, target)) {
         h.verified[s.hash + s.blocks.size()] = true;
         s.blocks.push_back(target);
         s.added.push_back(static_cast<unsigned>(dynamic) - s.dynamic_smem);

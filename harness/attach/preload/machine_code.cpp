@@ -30,7 +30,7 @@ T at(const unsigned char* bytes) {
   return value;
 }
 
-// What nvcc and ptxas write; see harness/binary/fatbin.cpp.
+// Formats written by nvcc and ptxas; see harness/binary/fatbin.cpp.
 struct Wrapper {
   std::uint32_t magic, version;
   const unsigned char* data;
@@ -54,7 +54,7 @@ constexpr std::uint32_t wrapper_magic = 0x466243b1, container_magic = 0xba55ed50
 constexpr std::uint16_t ptx_kind = 1, cubin_kind = 2;
 constexpr std::uint64_t lz4_packed = 0x2000, zstd_packed = 0x8000, most_unpacked = std::uint64_t{512} << 20;
 
-/// A function of a library that is loaded for this, and hidden from the program; null where there is none.
+/// A function of a library that is loaded for it and hidden from the program, or null.
 template <class Function>
 Function unpacker(const char* library, const char* name) {
   void* const opened = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
@@ -135,8 +135,8 @@ class Search {
     }
   }
 
-  /// Whether the driver certainly takes this code for such a device: then it compiles no PTX of the same
-  /// container, of which libraries have hundreds of megabytes. From 10.0 on some code is for one minor only.
+  /// Whether the driver certainly runs this code on such a device: it then compiles no PTX of the same
+  /// container, which libraries have in hundreds of megabytes. From 10.0 on, some code is for one minor only.
   static bool runs_on(int code, int capability) {
     constexpr int with_variants_first = 100;
     return code == capability || (capability < with_variants_first &&
@@ -162,7 +162,7 @@ class Search {
       is_not_whole();
   }
 
-  /// `end`: of the readable bytes; null where the driver has read all of them.
+  /// `end`: end of the readable bytes; null if the driver has read them all.
   void cubin(const unsigned char* bytes, const unsigned char* end) {
     const auto header = at<Elf64_Ehdr>(bytes);
     const auto is_inside = [&](std::uint64_t offset, std::uint64_t size) {
@@ -192,7 +192,7 @@ class Search {
       if (!name.starts_with(text) || s.sh_type == SHT_NOBITS) continue;
       if (!is_inside(s.sh_offset, s.sh_size)) return is_not_whole();
       const std::string_view own = name.substr(text.size());
-      const bool is_function = !kernels.contains(own);  // that any of the kernels may call
+      const bool is_function = !kernels.contains(own);  // may be called by any kernel
       const auto insert = [&](std::set<std::string>& to) {
         if (is_function)
           to.insert(kernels.begin(), kernels.end());
@@ -233,8 +233,8 @@ class Search {
 
 }  // namespace
 
-// As ptxas of CUDA 13.0 writes it: up to sm_90 the size lies at c[0x0][0x2c]; from sm_100 on at
-// c[0x0][R + 0x2ac], with R made of SR_CgaSize; the total is SR_SMEMSZ.
+// Encoding of ptxas 13.0: up to sm_90 the size is at c[0x0][0x2c]; from sm_100 on at c[0x0][R + 0x2ac], with
+// R from SR_CgaSize; the total is SR_SMEMSZ.
 bool reads_smem_size(std::uint64_t low, std::uint64_t high, int capability) {
   const auto bits = [&](unsigned from, unsigned count) { return (low >> from) & ((1u << count) - 1); };
   const std::uint64_t opcode = bits(0, 12);

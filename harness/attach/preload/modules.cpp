@@ -17,7 +17,7 @@ namespace occbench::attach {
 
 namespace {
 
-/// Compute capabilities of all devices; none before the driver knows.
+/// Compute capabilities of all devices; empty before the driver is initialised.
 std::vector<int> capabilities(const Driver& driver) {
   std::vector<int> found;
   int count = 0;
@@ -50,12 +50,12 @@ void Modules::read_file(const char* path) {
   if (path == nullptr || options_.observe) return;
   std::ifstream file(path, std::ios::binary);
   std::string content{std::istreambuf_iterator<char>(file), {}};
-  content.append(sizeof(std::uint64_t), '\0');  // text has no end of its own
+  content.append(sizeof(std::uint64_t), '\0');  // terminates the text
   if (file) read(content.data());
 }
 
-/// Kernels that read the size of their shared memory are skipped. Those whose blocks wait for no other are
-/// not, though a grid of them is resident as a whole.
+/// Kernels that read their shared memory size are skipped. Those with independent blocks are not, even if the
+/// whole grid is resident.
 void Modules::search(const void* image) {
   const SearchedCode found = search_code(image, capabilities(driver_));
   const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the modules that the program loads: their PTX where versions are asked for, else their machine code
-// for kernels that read the size of their shared memory.
+// Reads the modules that the program loads: PTX if register caps are requested, else machine code to find
+// kernels that read the size of their shared memory.
 #pragma once
 
 #include <mutex>
@@ -13,7 +13,7 @@
 
 namespace occbench::attach {
 
-/// Thread-safe: holds the mutex, which guards what is behind the other references, only when it has read.
+/// Thread-safe: reads first, then takes the mutex that guards the other references.
 class Modules {
  public:
   Modules(const Options& options, const Driver& driver, Journal& journal, SkipRules& skip_rules,
@@ -25,7 +25,7 @@ class Modules {
         versions_(versions),
         mutex_(mutex) {}
 
-  /// An image that the driver has taken.
+  /// An image that the driver has loaded.
   void read(const void* image);
   void read_file(const char* path);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of the functions that make, change and end graphs, modules and contexts, and of the profiler's.
+// Hooks of functions that create, change and destroy graphs, modules and contexts, and of the profiler's.
 #include <cstdint>
 #include <cstring>
 
@@ -76,7 +76,7 @@ CUresult on_graph_destroy(void* graph) {
   return original_of<Ends>(graph_destroy, slot)(graph);
 }
 
-/// The library's own updates do not come this way. `take_over` gets one that the driver took.
+/// The library's own updates bypass this. `take_over` gets an update that the driver accepted.
 template <class TakeOver>
 CUresult update(CUresult result, void* executable, const TakeOver& take_over) {
   Launches* const launches = find_launches();
@@ -86,7 +86,7 @@ CUresult update(CUresult result, void* executable, const TakeOver& take_over) {
     launches->mark_graph_updated(static_cast<CUgraphExec>(executable));
   return result;
 }
-/// The parameters of CUDA 11 begin those of CUDA 12.
+/// CUDA 12's parameters begin with those of CUDA 11.
 template <int slot>
 CUresult on_graph_set_kernel(void* graph, void* node, void* params, void* unused) {
   return update(original_of<GraphUpdate>(graph_set_kernel, slot)(graph, node, params, unused), graph,
@@ -95,14 +95,14 @@ CUresult on_graph_set_kernel(void* graph, void* node, void* params, void* unused
                                              *static_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(params));
                 });
 }
-/// Nodes of another kind are none that the library sets.
+/// The library sets only kernel nodes.
 template <int slot>
 CUresult on_graph_set_node(void* graph, void* node, void* params, void* unused) {
   return update(original_of<GraphUpdate>(graph_set_node, slot)(graph, node, params, unused), graph,
                 [&](Launches& launches) {
                   const auto& p = *static_cast<const CUgraphNodeParams*>(params);
                   if (p.type != CU_GRAPH_NODE_TYPE_KERNEL) return;
-                  CUDA_KERNEL_NODE_PARAMS_v1 kernel;  // which begins that of CUDA 12
+                  CUDA_KERNEL_NODE_PARAMS_v1 kernel;  // the first fields of CUDA 12's
                   std::memcpy(&kernel, &p.kernel, sizeof kernel);
                   launches.update_graph_node(static_cast<CUgraphExec>(graph), static_cast<CUgraphNode>(node),
                                              kernel);
@@ -128,7 +128,7 @@ CUresult on_context_ends(void* context) {
   return original_of<Ends>(context_ends, slot)(context);
 }
 
-/// A green context is known by the context that it was made current as.
+/// A green context is identified by the context that it was made current as.
 template <int slot>
 CUresult on_green_context_ends(void* which) {
   using From = CUresult (*)(CUcontext*, void*);
@@ -140,7 +140,7 @@ CUresult on_green_context_ends(void* which) {
   return original_of<Ends>(green_context_ends, slot)(which);
 }
 
-/// A CUdevice comes and goes in the same register as an address.
+/// A CUdevice is passed and returned in the same register as a pointer.
 CUdevice device_of(void* which) { return static_cast<CUdevice>(reinterpret_cast<std::uintptr_t>(which)); }
 
 template <int slot>

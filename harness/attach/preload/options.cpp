@@ -17,7 +17,7 @@ namespace {
 double real(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
 unsigned long long whole(const std::string& text) { return std::strtoull(text.c_str(), nullptr, 10); }
 
-/// Numbers between commas, up to the arms that there are.
+/// Numbers separated by commas, at most as many as there are arms.
 template <class Number>
 std::vector<Number> numbers(const std::string& text, std::size_t most = most_levels) {
   std::vector<Number> all;
@@ -66,7 +66,7 @@ constexpr Option all_options[] = {
 
 void set_all(Options& options, std::string_view rest) {
   while (!rest.empty()) {
-    const bool is_last = rest.starts_with("kernel=");  // which may have semicolons
+    const bool is_last = rest.starts_with("kernel=");  // may contain semicolons
     const std::size_t end = is_last ? rest.size() : std::min(rest.find(';'), rest.size());
     const std::string_view word = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -85,7 +85,7 @@ std::optional<Options> options_from_environment() {
   const char* const text = std::getenv(options_variable);
   if (folder == nullptr || *folder != '/' || text == nullptr) return std::nullopt;
   Options o;
-  // Compute Sanitizer checks every access: times beside it mean nothing.
+  // Compute Sanitizer checks every access: times under it mean nothing.
   for (const char* other : {"CUDA_INJECTION64_PATH", "NV_COMPUTE_SANITIZER_INJECTION_PATH"})
     if (const char* const path = std::getenv(other);
         path != nullptr && std::strstr(path, "anitizer") != nullptr)

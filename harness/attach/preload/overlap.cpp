@@ -12,7 +12,7 @@ std::vector<Ran> Overlaps::add(std::vector<Ran> batch) {
   for (std::vector<Ran>* records : {&before_, &held_, &batch})
     for (Ran& r : *records) all.push_back(&r);
   std::ranges::sort(all, {}, [](const Ran* r) { return std::tuple(r->device, r->start_ns); });
-  Ran* latest = nullptr;  // end of those that began before
+  Ran* latest = nullptr;  // earlier run that ends last
   for (Ran* r : all) {
     if (latest != nullptr && latest->device == r->device && r->start_ns < latest->end_ns)
       latest->is_overlapped = r->is_overlapped = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether this is still the process that was attached to: a child by fork has its files, but no driver.
+// Whether this is still the attached process: a fork's child has its files, but no driver.
 #pragma once
 
 #include <sys/mman.h>
@@ -26,14 +26,14 @@ class OwnProcess {
   OwnProcess& operator=(const OwnProcess&) = delete;
 
   [[nodiscard]] bool is_this() const noexcept { return mark_ != nullptr ? *mark_ : getpid() == number_; }
-  /// The same by a system call: false in a child by vfork too, which has its parent's memory.
+  /// Same, by a system call: also false in a vfork child, which shares its parent's memory.
   [[nodiscard]] bool is_caller() const noexcept { return getpid() == number_ && is_this(); }
   [[nodiscard]] pid_t number() const noexcept { return number_; }
 
  private:
   static constexpr std::size_t bytes = 1;  // of a page
   pid_t number_ = getpid();
-  bool* mark_ = nullptr;  ///< in a page that any fork wipes: read at each launch without a system call
+  bool* mark_ = nullptr;  ///< in a page that any fork wipes: each launch checks it without a system call
 };
 
 }  // namespace occbench::attach

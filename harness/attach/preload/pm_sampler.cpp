@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t hardware_bytes = std::size_t{64} << 20;
 
-/// The metrics of a quantity, best first: chips have one or the other. Those of Triage groups are made for
-/// one pass together: on GH100 all six are.
+/// Metrics of a quantity, best first: a chip has one of them. Metrics of Triage groups fit into one pass: all
+/// six on GH100.
 struct Metric {
   Quantity quantity;
   const char* name;
@@ -43,7 +43,7 @@ constexpr Metric metrics[] = {
 };
 #undef OF_PEAK
 
-/// What is to be done about a result.
+/// Advice for the user on a result.
 struct Explanation {
   int result;
   const char* text;
@@ -77,7 +77,7 @@ class Calls {
     if (found == nullptr) throw Failure(std::string("libcupti is too old: it has no ") + function);
     return found;
   }
-  /// CUPTI's result.
+  /// Returns CUPTI's result.
   template <class Of>
   [[nodiscard]] int result(Of& parameters) const {
     parameters.size = sizeof parameters - Of::padding;
@@ -92,7 +92,7 @@ class Calls {
       if (e.result == error) text = e.text;
     throw Failure(text + " (" + Of::function + ": " + std::to_string(error) + ')');
   }
-  /// At an end, where nothing can be done about a failure.
+  /// For cleanup, where failures are ignored.
   template <class Of>
   void quietly(Of& parameters) const noexcept try {
     static_cast<void>(result(parameters));
@@ -103,7 +103,7 @@ class Calls {
   void* library_;
 };
 
-/// Makes the configuration of metrics, and evaluates their counters.
+/// Creates the configuration of metrics and evaluates their counters.
 class Host {
  public:
   Host(const Calls& call, const std::string& chip) : call_(call) {
@@ -120,7 +120,7 @@ class Host {
     call_.quietly(end);
   }
 
-  /// Whether the chip samples these metrics in a single pass; then `config` is their configuration.
+  /// Whether the chip samples these metrics in one pass; if so, sets `config`.
   bool configure(std::vector<const char*> names, std::vector<std::uint8_t>& config) {
     cupti::HostAddMetrics add;
     add.host = host_;
@@ -226,7 +226,7 @@ class CuptiSampler : public PmSampler {
       window.has_overflowed = decode.has_overflowed != 0 || decode.stop_reason == cupti::counter_data_full;
       read(window.samples);
       check_clock(window.samples);
-      // Configured anew: what the device still holds is of this window.
+      // The device still holds samples of this window: reconfigure it.
       if (window.has_overflowed) configured_ = none;
     } catch (const std::exception& failure) {
       window.error = failure.what();
@@ -237,7 +237,7 @@ class CuptiSampler : public PmSampler {
  private:
   static constexpr std::size_t none = SIZE_MAX;
 
-  /// Each quantity's first metric that the chip knows, in as few sets as fit.
+  /// Each quantity's first metric known to the chip, in as few sets as possible.
   void divide() {
     bool has[quantity_count] = {};
     for (const Metric& metric : metrics)
@@ -272,7 +272,7 @@ class CuptiSampler : public PmSampler {
     configure.config = set.config.data();
     configure.hardware_bytes = hardware_bytes;
     configure.interval = interval_ns_;
-    if (call_.result(configure) != 0) {  // Turing and GA100 count clocks, of about one GHz
+    if (call_.result(configure) != 0) {  // Turing and GA100 count cycles, at about 1 GHz
       configure.trigger = cupti::every_clocks;
       call_(configure);
     }
@@ -293,7 +293,7 @@ class CuptiSampler : public PmSampler {
     call_(info);
     Set& set = sets_[configured_];
     std::vector<double> values(set.names.size());
-    for (std::size_t i = 1; i < info.completed; ++i) {  // the first began long before the window
+    for (std::size_t i = 1; i < info.completed; ++i) {  // the first one began long before the window
       cupti::SamplingGetSample get;
       get.sampler = sampler_;
       get.data = data_.data();
@@ -310,7 +310,7 @@ class CuptiSampler : public PmSampler {
     }
   }
 
-  /// By the clock of CUPTI's records.
+  /// The time on the clock of CUPTI's records.
   [[nodiscard]] std::uint64_t now_ns() const {
     std::uint64_t now = 0;
     const auto get = reinterpret_cast<int (*)(std::uint64_t*)>(call_.find("cuptiGetTimestamp"));
@@ -318,7 +318,7 @@ class CuptiSampler : public PmSampler {
     return now;
   }
 
-  /// Samples by another clock than the records' would be of other kernels.
+  /// Samples from another clock than the records' would be matched to the wrong kernels.
   void check_clock(const std::vector<PmSample>& samples) const {
     constexpr std::uint64_t tolerance_ns = 1'000'000;
     if (!samples.empty() && (samples.front().start_ns + tolerance_ns < started_ns_ ||

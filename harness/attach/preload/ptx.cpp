@@ -38,7 +38,7 @@ std::string without_comments(std::string_view ptx) {
   return text;
 }
 
-/// A statement at the module's level: a declaration, or a function with its body.
+/// A module-level statement: a declaration, or a function with its body.
 struct Statement {
   std::size_t begin = 0, body = npos, end = 0;  ///< `body`: its opening brace
 };
@@ -66,7 +66,7 @@ std::vector<Statement> statements(std::string_view text) {
   return found;
 }
 
-/// The identifiers in it: neither numbers nor what follows a point.
+/// The identifiers in the text, without numbers and names after a point.
 std::set<std::string_view> names_in(std::string_view text) {
   std::set<std::string_view> names;
   for (std::size_t at = 0; at < text.size();) {
@@ -113,14 +113,14 @@ bool uses_any(std::string_view body, const std::set<std::string_view>& names) {
 
 struct Module {
   std::string text;
-  std::vector<Statement> kernels;  ///< those that may run from another copy
+  std::vector<Statement> kernels;  ///< may run from another copy
 };
 
 Module parse(std::string_view ptx) {
   Module m{.text = without_comments(ptx), .kernels = {}};
   const std::string_view text = m.text;
   std::set<std::string_view> own, declared,
-      defined;  // own: of this copy alone; and the functions that use it
+      defined;  // own: names of this copy only, and functions that use them
   std::vector<Statement> functions, kernels;
   const auto name_of = [&](const Statement& f) {
     return name_of_function(text.substr(f.begin, std::min(f.body, f.end) - f.begin));
@@ -138,7 +138,7 @@ Module parse(std::string_view ptx) {
         if (head.find(space) != npos) own.merge(names_in(head));
     }
   }
-  std::ranges::set_difference(declared, defined, std::inserter(own, own.end()));  // those from elsewhere
+  std::ranges::set_difference(declared, defined, std::inserter(own, own.end()));  // not defined here
   const auto uses_own = [&](const Statement& s) {
     return uses_any(text.substr(s.body, s.end - s.body), own);
   };
@@ -204,7 +204,7 @@ std::vector<std::string> kernels_that_ask_for_smem(std::string_view ptx) {
   if (!asks(ptx)) return {};
   const std::string text = without_comments(ptx);
   std::vector<std::string> kernels;
-  std::set<std::string_view> askers;  // functions
+  std::set<std::string_view> askers;  // functions that read a size
   for (std::size_t known = npos; known != askers.size();) {
     known = askers.size();
     kernels.clear();

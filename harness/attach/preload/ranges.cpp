@@ -16,7 +16,7 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t most_names = 1'024;  // names with a counter in them would grow without end
+constexpr std::size_t most_names = 1'024;  // bounds names that contain a counter
 constexpr std::size_t name_room = 200;
 constexpr int most_nested = 64;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -29,7 +29,7 @@ class Lock {
   ~Lock() { pthread_mutex_unlock(&mutex); }
 };
 
-/// Texts and their numbers, from 1. The last is for all that find no room.
+/// Texts numbered from 1. All texts beyond the limit share the last number.
 class Names {
  public:
   std::uint32_t number(const std::string& text) {
@@ -48,7 +48,7 @@ class Names {
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
-/// Never destroyed: threads may push when all else is gone.
+/// Never destroyed: threads may push at process exit.
 template <int which>
 Names& names() {
   static Names& all = *new Names;
@@ -56,18 +56,18 @@ Names& names() {
 }
 Names& ranges() { return names<0>(); }
 Names& domains() { return names<1>(); }
-Names& registered() { return names<2>(); }
+Names& registered_strings() { return names<2>(); }
 
 struct Pushed {
   nvtxDomainHandle_t domain = nullptr;
   std::uint32_t range = 0;
 };
-/// Ranges below the deepest that is stored are only counted.
+/// Ranges beyond the maximum depth are only counted.
 thread_local Pushed stack[most_nested];
 thread_local int depth = 0, deeper = 0;
 std::atomic<void (*)(std::uint32_t)> outermost_listener{nullptr};
 
-/// Handles of domains and strings are their numbers.
+/// Handles of domains and strings are their numbers cast to pointers.
 template <class Handle>
 Handle handle_of(std::uint32_t number) {
   return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(number));
@@ -81,7 +81,7 @@ std::string narrow(const wchar_t* text) {
   return all;
 }
 
-std::string clipped(const char* text) {
+std::string clip(const char* text) {
   return text == nullptr ? "" : std::string(std::string_view(text).substr(0, name_room));
 }
 
@@ -101,7 +101,7 @@ int push(nvtxDomainHandle_t domain, const std::string& name) noexcept try {
   return NVTX_NO_PUSH_POP_TRACKING;
 }
 
-/// Pops the last of its domain: ranges of other domains may end before or after it.
+/// Pops the innermost range of the domain: ranges of other domains may end before or after it.
 int pop(nvtxDomainHandle_t domain) noexcept {
   if (deeper > 0) return most_nested + --deeper;
   int at = depth - 1;
@@ -116,12 +116,12 @@ std::string message_of(const nvtxEventAttributes_t* event) {
   if (event == nullptr) return "";
   switch (event->messageType) {
     case NVTX_MESSAGE_TYPE_ASCII:
-      return clipped(event->message.ascii);
+      return clip(event->message.ascii);
     case NVTX_MESSAGE_TYPE_UNICODE:
       return narrow(event->message.unicode);
     case NVTX_MESSAGE_TYPE_REGISTERED: {
       const Lock lock;
-      return registered().text(number_of(event->message.registered));
+      return registered_strings().text(number_of(event->message.registered));
     }
     default:
       return "(no name)";
@@ -129,14 +129,14 @@ std::string message_of(const nvtxEventAttributes_t* event) {
 }
 
 template <class Handle>
-Handle numbered(Names& names, const std::string& text) noexcept try {
+Handle make_handle(Names& names, const std::string& text) noexcept try {
   const Lock lock;
   return handle_of<Handle>(names.number(text));
 } catch (...) {
   return nullptr;
 }
 
-int push_a(const char* name) { return push(nullptr, clipped(name)); }
+int push_a(const char* name) { return push(nullptr, clip(name)); }
 int push_w(const wchar_t* name) { return push(nullptr, narrow(name)); }
 int push_ex(const nvtxEventAttributes_t* event) { return push(nullptr, message_of(event)); }
 int pop_default() { return pop(nullptr); }
@@ -144,16 +144,16 @@ int domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
   return push(domain, message_of(event));
 }
 nvtxDomainHandle_t domain_a(const char* name) {
-  return numbered<nvtxDomainHandle_t>(domains(), clipped(name));
+  return make_handle<nvtxDomainHandle_t>(domains(), clip(name));
 }
 nvtxDomainHandle_t domain_w(const wchar_t* name) {
-  return numbered<nvtxDomainHandle_t>(domains(), narrow(name));
+  return make_handle<nvtxDomainHandle_t>(domains(), narrow(name));
 }
 nvtxStringHandle_t string_a(nvtxDomainHandle_t, const char* text) {
-  return numbered<nvtxStringHandle_t>(registered(), clipped(text));
+  return make_handle<nvtxStringHandle_t>(registered_strings(), clip(text));
 }
 nvtxStringHandle_t string_w(nvtxDomainHandle_t, const wchar_t* text) {
-  return numbered<nvtxStringHandle_t>(registered(), narrow(text));
+  return make_handle<nvtxStringHandle_t>(registered_strings(), narrow(text));
 }
 
 struct Callback {
@@ -185,13 +185,13 @@ std::string name_of_range(std::uint32_t number) {
   return ranges().text(number);
 }
 
-void hear_outermost(void (*listener)(std::uint32_t range)) noexcept { outermost_listener = listener; }
+void set_outermost_listener(void (*listener)(std::uint32_t range)) noexcept { outermost_listener = listener; }
 
 void forget_range_locks() noexcept { pthread_mutex_init(&mutex, nullptr); }
 
 }  // namespace occbench::attach
 
-/// Each library of the program that holds NVTX calls it once, before its first range.
+/// Each library with NVTX in the program calls this once, before its first range.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     NvtxGetExportTableFunc_t get_table) {
   using namespace occbench::attach;

@@ -8,18 +8,18 @@
 
 namespace occbench::attach {
 
-/// The innermost range that this thread has pushed and not popped, of any domain; 0: none. Ranges of equal
-/// names have equal numbers.
+/// The number of this thread's innermost pushed range, of any domain; 0: none. Equal names have equal
+/// numbers.
 [[nodiscard]] std::uint32_t current_range() noexcept;
 
-/// "forward", or "DOMAIN: forward" where the range is of a domain.
+/// "forward", or "DOMAIN: forward" if the range has a domain.
 [[nodiscard]] std::string name_of_range(std::uint32_t number);
 
-/// `listener` hears of each range that a thread pushes outside any other, by its number; not of those that
-/// are not told apart.
-void hear_outermost(void (*listener)(std::uint32_t range)) noexcept;
+/// Calls `listener` with the number of each outermost range that a thread pushes, except ranges beyond the
+/// number of names that are kept.
+void set_outermost_listener(void (*listener)(std::uint32_t range)) noexcept;
 
-/// In the child of a fork, whose other threads are gone.
+/// Called in the child of a fork, where the other threads are gone.
 void forget_range_locks() noexcept;
 
 }  // namespace occbench::attach

@@ -11,10 +11,10 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr double flush_period_s = 0.01;         // between flushes; less at first,
-constexpr double flush_share = 0.005;           // and flushes take no more of the launching thread's time
+constexpr double flush_period_s = 0.01;         // between flushes; shorter at first,
+constexpr double flush_share = 0.005;           // of the launching thread's time, at most
 constexpr std::size_t most_awaited = 1 << 16;   // launches
-constexpr std::uint64_t enough_records = 1000;  // some of them are of launches that were to be timed
+constexpr std::uint64_t enough_records = 1000;  // some of them should belong to timed launches
 
 }  // namespace
 
@@ -33,7 +33,7 @@ void RecordTimer::choose() {
 }
 
 void RecordTimer::look_after() {
-  if (journal_.is_full()) {  // nobody would read them
+  if (journal_.is_full()) {  // the times could not be written
     if (is_on_) activity::end("");
   } else if (!is_chosen_) {
     choose();
@@ -64,7 +64,7 @@ void RecordTimer::forget(const Context& context) {
 void RecordTimer::await(Ticket& t, CUresult result) {
   const std::uint32_t call = activity::correlation();
   if (result != CUDA_SUCCESS || call == 0) return add_none(t);
-  if (awaited_.size() >= most_awaited) {  // the GPU's queues hold fewer: that record is lost
+  if (awaited_.size() >= most_awaited) {  // more than the GPU's queues hold: the oldest record is lost
     add_none(awaited_.begin()->second.ticket);
     awaited_.erase(awaited_.begin());
   }
@@ -78,7 +78,7 @@ void RecordTimer::count_graph(const Ticket& t) {
   counted_graphs_[call] = t.counted_graph->number;
 }
 
-/// What overlaps with another kernel is nobody's.
+/// Overlapped runs count for no signature.
 void RecordTimer::count(const Ran& r, std::size_t signature, bool goes_on) {
   if (!counters_.has_begun() || static_cast<int>(r.device) != counters_.device()) return;
   counters_.add({r.start_ns, r.end_ns, r.is_overlapped ? CountedRun::none : signature}, goes_on);
@@ -134,11 +134,11 @@ void RecordTimer::change_to_events() {
   is_on_ = false;
   budget_.set_timing_us(events_us);
   const std::string why = activity::why_ended();
-  if (why.empty()) return;  // with the process
+  if (why.empty()) return;  // the process ends
   journal_.write(
       TimingRecord{.source = "events", .why_events = why + "; until then CUPTI's records were taken"});
   for (Signature& s : signatures_.all())
-    if (s.schedule) s.schedule->restart();  // events take longer: no arm may have both
+    if (s.schedule) s.schedule->restart();  // events take longer: no arm may mix both
 }
 
 }  // namespace occbench::attach

@@ -30,19 +30,18 @@ class RecordTimer {
         signatures_(signatures),
         counters_(counters) {}
 
-  /// Before each launch: chooses between records and events at the first, and takes the records that have
-  /// come.
+  /// Called before each launch: chooses between records and events at the first, and takes new records.
   void look_after();
   /// Whether launches are timed by records now.
   [[nodiscard]] bool is_on() const { return is_on_; }
-  /// Sets the ticket's flags. Its time will be that of its kernel's record.
+  /// Sets the ticket's flags; its kernel's record will give its time.
   void start(Ticket& ticket);
   void await(Ticket& ticket, CUresult result);
-  /// A graph was launched: its kernels' records are for counters.
+  /// A graph was launched whose kernel records are for counters.
   void count_graph(const Ticket& ticket);
   /// Takes the last records.
   void drain();
-  /// Before the context ends.
+  /// Call before the context is destroyed.
   void forget(const Context& context);
   void note_lost() noexcept;
 
@@ -51,9 +50,9 @@ class RecordTimer {
   void poll(bool is_last);
   void take(const std::vector<Ran>& records);
   void count(const Ran& ran, std::size_t signature, bool goes_on);
-  /// CUPTI is lost: events time launches from here on.
+  /// CUPTI was lost: events time launches from now on.
   void change_to_events();
-  /// There will be no record of the launch.
+  /// The launch will have no record.
   void add_none(const Ticket& ticket) {
     if (!ticket.is_only_counted) times_.add_none(ticket);
   }
@@ -66,12 +65,12 @@ class RecordTimer {
   SignatureTable& signatures_;
   Counters& counters_;
   bool is_chosen_ = false, is_on_ = false;
-  std::map<std::uint32_t, Pending> awaited_;             ///< by the number of the launching call
-  std::map<std::uint32_t, std::size_t> counted_graphs_;  ///< signatures, by the launching call
+  std::map<std::uint32_t, Pending> awaited_;             ///< by the launching call's number
+  std::map<std::uint32_t, std::size_t> counted_graphs_;  ///< signatures by the launching call's number
   Overlaps overlaps_;
   double next_flush_s_ = 0, flush_pause_s_ = 1e-4;
-  std::uint64_t recorded_ = 0, matched_ = 0;  ///< kernels, and those of them that were awaited
-  std::uint32_t last_alone_ = 0;  ///< call of the last record, 0 where another kernel overlapped it
+  std::uint64_t recorded_ = 0, matched_ = 0;  ///< all kernels, and those with a pending launch
+  std::uint32_t last_alone_ = 0;              ///< call of the last record; 0 if another kernel overlapped it
 };
 
 }  // namespace occbench::attach

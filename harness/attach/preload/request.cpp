@@ -9,8 +9,8 @@ namespace occbench::attach {
 
 namespace {
 
-/// Whether a word could be an address of device memory. The types of parameters are not known: a wrong guess
-/// costs a signature too many or too few.
+/// Whether a word may be a device address. Parameter types are unknown: a wrong guess costs one signature too
+/// many or too few.
 bool may_be_pointer(std::uint64_t word, bool is_alone) {
   constexpr std::uint64_t low = std::uint64_t{1} << 32, high = std::uint64_t{1} << 48;
   constexpr std::uint64_t usual = std::uint64_t{1} << 44, alignment = 256;
@@ -35,7 +35,7 @@ std::uint64_t argument_hash(const Request& request, const std::vector<Parameter>
     for (std::size_t at = 0; at < p.size; at += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
       std::memcpy(&word, bytes + at, std::min(sizeof word, p.size - at));
-      // Up to 4 KiB a launch: a round of seven cycles, where mix() takes twelve. 0 means no word.
+      // Up to 4 KiB per launch: a round takes seven cycles, mix() twelve. 0 means no word.
       if (!may_be_pointer(word, p.size == sizeof word))
         hash = std::rotl((hash + 0x632be59bd9b4e019) ^ word, 23) * 0x9e3779b97f4a7c15;
     }
@@ -74,7 +74,7 @@ SkipReason reason_in_attributes(const CUlaunchConfig& config) {
         break;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:  // changed launches go without
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:  // not passed on in changed launches
         break;
       case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
       case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:

@@ -12,20 +12,20 @@
 
 namespace occbench::attach {
 
-/// A launch as the program asked for it. `stream` is never 0.
+/// A launch as the program requested it. `stream` is never 0.
 struct Request {
   CUfunction function = nullptr;
   CUlaunchConfig config{};
   void** parameters = nullptr;
   void** extra = nullptr;
-  bool is_per_thread = false;  ///< stream 0 is the thread's own
+  bool is_per_thread = false;  ///< stream 0 is the thread's default stream
   CUgraphExec graph = nullptr;
-  std::uint64_t part_of = 0;         ///< of a kernel in a CUDA graph: the hash of that
-  unsigned nodes = 0;                ///< and in how many of its nodes it is
-  SkipReason kind = SkipReason::no;  ///< why such a call is never changed
+  std::uint64_t part_of = 0;         ///< for kernels of a CUDA graph: the graph's hash
+  unsigned nodes = 0;                ///< and the number of its nodes with this kernel
+  SkipReason kind = SkipReason::no;  ///< why this kind of call is never changed
 };
 
-/// Of a kernel, in bytes.
+/// A kernel parameter's offset and size in bytes.
 struct Parameter {
   std::size_t offset = 0, size = 0;
 };
@@ -36,13 +36,13 @@ struct Parameter {
   return hash ^ (hash >> 27);
 }
 
-/// A hash of the arguments that are no addresses.
+/// A hash of the arguments that are not addresses.
 [[nodiscard]] std::uint64_t argument_hash(const Request& request, const std::vector<Parameter>& parameters);
 
-/// Blocks of a cluster, by the launch's attributes; 1: none.
+/// Blocks per cluster according to the launch attributes; 1: none.
 [[nodiscard]] unsigned cluster_size(const CUlaunchConfig& config);
 
-/// Whether the launch may start before the one ahead of it in its stream has ended (programmatic dependent
+/// Whether the launch may start before the previous one in its stream has ended (programmatic dependent
 /// launch).
 [[nodiscard]] bool may_start_early(const CUlaunchConfig& config);
 

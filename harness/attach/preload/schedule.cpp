@@ -11,8 +11,8 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t kinds_after = 16;  // untouched launches, the kinds are checked
-constexpr double checks_apart = 1.3;     // between checks of a growing sample, as a factor
+constexpr std::size_t kinds_after = 16;  // untouched launches before the kinds are checked
+constexpr double checks_apart = 1.3;     // growth factor of the sample between checks
 constexpr double weight_of_latest = 1 / 16.0;
 
 }  // namespace
@@ -52,7 +52,7 @@ std::uint64_t Schedule::random() {  // SplitMix64
 bool Schedule::is_known() const { return std::ranges::none_of(arms_, &Arm::is_open); }
 
 void Schedule::refill() {
-  // The natural arms are drawn as long as any other is open: it is compared with them.
+  // Natural arms are drawn while any other arm is open, for comparison.
   for (std::size_t a = 0; a < arms_.size(); ++a)
     if (arms_[a].is_open || a == untouched || (a == pinned && !arms_[a].times.empty()))
       due_.push_back(static_cast<int>(a));
@@ -103,7 +103,7 @@ void Schedule::add_time(const Draw& draw, double time_us, Budget& budget) {
   if (n >= plan_.most_samples) arm.is_open = false;
   if (draw.arm == untouched && n >= kinds_after && are_several_kinds(arm.times)) {
     has_kinds_ = true;
-    for (Arm& each : arms_) each.is_open = false;  // the budget is better spent on another
+    for (Arm& each : arms_) each.is_open = false;  // spend the budget on other signatures
   }
   if (!arm.is_open || n < statistics::min_samples() ||
       static_cast<double>(n) < checks_apart * static_cast<double>(arm.checked_at))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the arm of each launch of a signature: seeded permuted blocks, until each arm's median is precise
-// enough, within a budget. Knows no driver.
+// Draws the arm of each launch of a signature: seeded permuted blocks until each arm's median is precise
+// enough, within a budget. Independent of the driver.
 #pragma once
 
 #include <array>
@@ -13,27 +13,27 @@ namespace occbench::attach {
 
 struct Plan {
   std::uint64_t seed = 1;
-  double precision = 0.005;  ///< of an arm's median, half the width of its interval, relative
-  int warm_up = 3;           ///< first launches of a signature, which are not counted
+  double precision = 0.005;  ///< of an arm's median: half its confidence interval, relative
+  int warm_up = 3;           ///< first launches of a signature, not counted
   std::size_t most_samples = 256;
 
-  /// For one kernel of a CUDA graph, whose times are those of the graph, which has been warmed up.
-  void in_graph() {
+  /// For one kernel of a CUDA graph: its times are those of the graph, which is already warm.
+  void scale_to_graph() {
     precision *= in_graph_scale;
     warm_up = 1;
   }
 };
 
-/// What fewer warps and timing have cost the program so far, and may cost.
+/// What fewer warps and timing have cost the program so far, and may still cost.
 class Budget {
  public:
-  /// `timing_us`: what timing one launch costs.
+  /// `timing_us`: cost of timing one launch.
   explicit Budget(double share, double timing_us = 0) : share_(share), timing_us_(timing_us) {}
   [[nodiscard]] double timing_us() const { return timing_us_; }
   void set_timing_us(double us) { timing_us_ = us; }
   void add_run(double natural_us) { total_us_ += natural_us; }
-  /// Reserves what a launch will probably cost; false where that is more than is left. A refused signature
-  /// comes next: others leave it what it asked for, or many cheap ones would starve an expensive one.
+  /// Reserves the expected cost of a launch; false if it exceeds what is left. A refused signature is next:
+  /// others leave its claim untouched, or many cheap ones would starve an expensive one.
   bool reserve(double extra_us, const void* who) {
     if (who == next_) claimed_us_ = 0;
     if (extra_us > 0 && reserved_us_ + spent_us_ + claimed_us_ + extra_us > share_ * total_us_) {
@@ -52,27 +52,27 @@ class Budget {
   }
 
  private:
-  static constexpr int most_refusals = 1000;  // of others: then it may not come again
+  static constexpr int most_refusals = 1000;  // by others before the claim is dropped
 
   double share_, timing_us_;
   const void* next_ = nullptr;
   double claimed_us_ = 0;
-  int refusals_ = 0;  ///< of others, since that claim
+  int refusals_ = 0;  ///< of others since that claim
   double total_us_ = 0, spent_us_ = 0, reserved_us_ = 0;
 };
 
 /// The arms of one signature.
 class Schedule {
  public:
-  /// `warps[a]`: share of the natural warps that arm `a` has; untouched and pinned have 1.
+  /// `warps[a]`: share of the natural warps of arm `a`; 1 for untouched and pinned.
   Schedule(const Plan& plan, std::uint64_t signature_hash, std::vector<double> warps);
   /// The arms are capped versions: pinned is never drawn, and an arm's cost is learned from its launches.
   void use_versions();
-  /// The times are of a whole of which `share` has the warps; an arm's cost is learned from its launches.
+  /// Only `share` of the measured time has fewer warps; an arm's cost is learned from its launches.
   void use_share(double share);
-  /// Arms behind the others, each on this share of the SMs; an arm's cost is learned from its launches.
+  /// Adds arms, each on this share of the SMs; their cost is learned from their launches.
   void add_sm_shares(const std::vector<double>& shares);
-  /// Draws this arm never.
+  /// Never draws this arm again.
   void close(int arm);
 
   struct Draw {
@@ -81,15 +81,15 @@ class Schedule {
     bool is_warm_up = false;
     double reserved_us = 0;
   };
-  /// Draws for the next launch. Within a block each arm that is not known yet comes once; where the budget
-  /// has no room for the arm that is due, the launch stays natural and the arm stays due.
+  /// Draws for the next launch. A block has each unfinished arm once; if the budget cannot pay for the arm
+  /// that is due, the launch stays natural and the arm stays due.
   Draw next(Budget& budget);
-  /// The draw could not be launched: the arm is due again. With `never`, it is closed for good.
+  /// The launch with this draw failed: the arm is due again, or closed for good with `never`.
   void refuse(const Draw& draw, Budget& budget, bool never);
   void add_time(const Draw& draw, double time_us, Budget& budget);
-  /// Times are from another clock from here on: begins anew, but for arms that are closed for good.
+  /// Times come from another clock from now on: restarts all arms except those closed for good.
   void restart();
-  /// Whether its launches are of several kinds, so that sampling has stopped.
+  /// Whether sampling has stopped because launches are of several kinds.
   [[nodiscard]] bool has_kinds() const { return has_kinds_; }
   /// Whether no arm needs more samples.
   [[nodiscard]] bool is_known() const;
@@ -109,13 +109,13 @@ class Schedule {
   Plan plan_;
   std::uint64_t state_;
   std::vector<Arm> arms_;
-  std::vector<int> due_;      ///< the last comes next
+  std::vector<int> due_;      ///< the last is next
   std::vector<int> refused_;  ///< arms that are closed for good
   int seen_ = 0;
   bool has_kinds_ = false;
-  double share_ = 1;  ///< of the time, to estimate an arm's cost before its first launch
+  double share_ = 1;  ///< of the time; estimates an arm's cost before its first launch
   bool learns_cost_ = false;
-  double natural_us_ = 0;  ///< mean of untouched launches, weighted to the latest
+  double natural_us_ = 0;  ///< recency-weighted mean of untouched launches
 };
 
 }  // namespace occbench::attach

@@ -10,11 +10,11 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr int most_argument_hashes = 8;  // then arguments are no part of the signature
-constexpr int most_parts = 32;           // of a signature, by what ran before
+constexpr int most_argument_hashes = 8;  // beyond it, arguments are not part of the signature
+constexpr int most_parts = 32;           // per signature, by the previous kernel
 constexpr std::size_t most_streams = 4096;
 
-/// Of function, shape and, where that is asked for, NVTX range.
+/// Hash of function, shape and, if requested, NVTX range.
 std::uint64_t shape_hash(const Request& request, const Handle& handle, const Context& context,
                          bool by_range) {
   const CUlaunchConfig& c = request.config;
@@ -72,7 +72,7 @@ void SignatureTable::plan(Signature& s, const First& first) {
   s.skip_reason =
       is_graph ? handle.graph_skip_reason : skip_rules_.reason_for(request, handle, context, s.blocks_per_sm);
   if (s.skip_reason != SkipReason::no) return;
-  if (is_graph) {  // its levels are shares, in percent, of each kernel's warps
+  if (is_graph) {  // its levels are shares, in %, of each kernel's warps
     s.blocks_per_sm = 100;
     for (const double share : options_.levels) s.blocks.push_back(blocks_at(share, s.blocks_per_sm));
     s.added.resize(s.blocks.size());
@@ -136,7 +136,7 @@ void SignatureTable::set_schedule(Signature& s) {
   for (const int blocks : s.blocks) warps.push_back(static_cast<double>(blocks) / s.blocks_per_sm);
   warps.resize(warps.size() + s.versions.size(), 1);
   Plan plan = options_.plan;
-  if (s.is_in_graph) plan.in_graph();
+  if (s.is_in_graph) plan.scale_to_graph();
   s.schedule.emplace(plan, s.hash, std::move(warps));
   if (!s.versions.empty()) s.schedule->use_versions();
 }
@@ -184,11 +184,11 @@ Signature& SignatureTable::of(const Request& request, Handle& handle, Context& c
   const First first{request, handle, context, mix(shape, arguments), arguments, {}};
   Signature* s = by_hash_.find(first.hash);
   if (s == nullptr) {
-    // Nothing is kept of a launch that finds no room: a program may have any number of shapes.
+    // Store nothing for a launch beyond the limit: a program may have any number of shapes.
     if (!has_room()) return rest();
     if (++argument_hashes_[shape] > most_argument_hashes && arguments != 0) {
       handle.has_many_arguments = true;
-      return of(request, handle, context);  // without them
+      return of(request, handle, context);  // without arguments
     }
     s = &add(first);
   }

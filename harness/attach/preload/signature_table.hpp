@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which signature each launch has. A new one gets its skip reason or its levels, and its records.
+// Finds the signature of each launch. A new one gets its skip reason or levels, and its records.
 #pragma once
 
 #include <cstdint>
@@ -35,28 +35,27 @@ class SignatureTable {
         shares_(shares) {}
 
   Signature& of(const Request& request, Handle& handle, Context& context);
-  /// Plans arms on fewer SMs, once, for a signature that is launched outside graphs.
+  /// Plans arms on fewer SMs, once, for a signature launched outside graphs.
   void plan_shares(Signature& signature, const Request& request, const Handle& handle, Context& context);
   [[nodiscard]] std::deque<Signature>& all() { return signatures_; }
 
  private:
-  /// What is known of a signature's first launch.
   struct First {
     const Request& request;
     Handle& handle;
     const Context& context;
     std::uint64_t hash, arguments;
-    PreviousLaunch before;  ///< where launches are split by it
+    PreviousLaunch before;  ///< if launches are split by it
   };
   Signature& add(const First& first);
-  /// Finds its levels or versions, or why it has none.
+  /// Finds its levels or versions, or why there are none.
   void plan(Signature& signature, const First& first);
   void write(const Signature& signature, const First& first);
   void set_schedule(Signature& signature);
-  /// Launches of several kinds are split by what ran before on their stream, which may have left their data
+  /// Splits launches of several kinds by the previous kernel on their stream, which may have left their data
   /// in the L2.
   Signature& part_of(Signature& whole, First first);
-  /// What takes all launches for which there is no room.
+  /// The signature of all launches beyond the limit.
   Signature& rest();
   [[nodiscard]] bool has_room() const {
     return signatures_.size() < most_signatures - 1 && journal_.has_room();
@@ -72,7 +71,7 @@ class SignatureTable {
   std::deque<Signature> signatures_;
   Signature* rest_ = nullptr;
   FlatMap<Signature> by_hash_;
-  std::unordered_map<std::uint64_t, int> argument_hashes_;  ///< their number, by function and shape
+  std::unordered_map<std::uint64_t, int> argument_hashes_;  ///< number by function and shape
 };
 
 }  // namespace occbench::attach

@@ -24,8 +24,8 @@ SkipReason SkipRules::reason_for(const Request& request, const Handle& handle, c
     return SkipReason::nccl;
   if (const SkipReason why = reason_in_attributes(request.config); why != SkipReason::no) return why;
   const bool has_fewer = options_.registers.empty();
-  // The size of a kernel's own clusters is not known here. Versions and graph nodes are not launched with
-  // one.
+  // The size of compile-time clusters is unknown here. Versions and graph nodes are launched without
+  // clusters.
   if (handle.is_cluster || (cluster_size(request.config) > 1 && (!has_fewer || request.part_of != 0)))
     return SkipReason::cluster;
   if (!handle.is_known || blocks_per_sm < 1) return SkipReason::no_answer;
@@ -33,7 +33,7 @@ SkipReason SkipRules::reason_for(const Request& request, const Handle& handle, c
   const std::uint64_t blocks = std::uint64_t{c.gridDimX} * c.gridDimY * c.gridDimZ;
   const auto sms = static_cast<std::uint64_t>(context.sms);
   if (has_fewer && blocks <= sms) return SkipReason::small_grid;
-  // A grid that is resident as a whole may wait for its other blocks: with fewer at a time it would hang.
+  // If the whole grid is resident, blocks may wait for each other: with fewer at a time it would hang.
   if (has_fewer && !options_.all && !is_independent(handle) &&
       blocks <= static_cast<std::uint64_t>(blocks_per_sm) * sms)
     return SkipReason::one_residency;
@@ -55,7 +55,7 @@ bool SkipRules::is_independent(const Handle& handle) const {
 
 bool SkipRules::is_asked_for(const Handle& handle) const {
   return !has_kernel_ || regexec(&kernel_, handle.name.c_str(), 0, nullptr, 0) == 0 ||
-         regexec(&kernel_, demangled(handle.name).c_str(), 0, nullptr, 0) == 0;
+         regexec(&kernel_, demangle(handle.name).c_str(), 0, nullptr, 0) == 0;
 }
 
 bool SkipRules::may_have_fewer_sms(SkipReason reason, const Handle& handle) const {

@@ -22,16 +22,16 @@ class SkipRules {
   SkipRules(const SkipRules&) = delete;
   SkipRules& operator=(const SkipRules&) = delete;
 
-  /// `blocks_per_sm`: by the driver; below 1 it gave no answer.
+  /// `blocks_per_sm`: the driver's answer; below 1 it gave none.
   [[nodiscard]] SkipReason reason_for(const Request& request, const Handle& handle, const Context& context,
                                       int blocks_per_sm) const;
-  /// Whether launches that have this reason may run on fewer SMs all the same.
+  /// Whether launches with this reason may still run on fewer SMs.
   [[nodiscard]] bool may_have_fewer_sms(SkipReason reason, const Handle& handle) const;
-  /// What the code of a module says of its kernels.
+  /// Adds the analysis of a module's kernels.
   void add(const SearchedCode& module);
 
  private:
-  /// Whether all code of this name was searched, and its blocks wait for no other.
+  /// Whether all code with this name was searched and its blocks wait for no other.
   [[nodiscard]] bool is_independent(const Handle& handle) const;
   [[nodiscard]] bool is_asked_for(const Handle& handle) const;
 

@@ -7,10 +7,10 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t most_streams = 64;  // of the program's that are followed, per share
-constexpr int most_remade = 4;            // a program that resets its device often pays for each time
+constexpr std::size_t most_streams = 64;  // streams of the program, per share
+constexpr int most_remade = 4;            // limits the cost for programs that reset their device often
 
-/// The driver splits SMs in such multiples, and no finer (cuDevSmResourceSplitByCount).
+/// The granularity at which the driver splits SMs (cuDevSmResourceSplitByCount).
 struct Granularity {
   int least, step;
 };
@@ -25,7 +25,7 @@ std::uint64_t blocks_of(const CUlaunchConfig& c) {
 
 }  // namespace
 
-/// A CUfunction of the primary context may be launched into its green contexts, and into no other's.
+/// A CUfunction of the primary context can be launched only into that context's green contexts.
 bool SmShares::is_primary(const Context& context) const {
   unsigned flags = 0;
   int is_active = 0;
@@ -102,29 +102,31 @@ int SmShares::clusters_of(const Request& request, const Handle& handle, CUstream
   return is_known ? clusters : 0;
 }
 
-/// Blocks of a grid that is resident as a whole may wait for each other: all must be resident there, too. One
-/// that never is cannot have such blocks. What lies between would only take its waves.
+/// Blocks of a fully resident grid may wait for each other: all must be resident on the share too. A grid
+/// larger than the device has no such blocks. A grid in between would only show its waves.
 bool SmShares::has_room(const Request& request, const Signature& s, const Handle& handle,
                         const Context& context, Share& share) {
   const std::uint64_t blocks = blocks_of(request.config);
-  std::uint64_t there = static_cast<std::uint64_t>(s.blocks_per_sm) * static_cast<unsigned>(share.sms);
-  std::uint64_t here = static_cast<std::uint64_t>(s.blocks_per_sm) * static_cast<unsigned>(context.sms);
+  std::uint64_t share_capacity =
+      static_cast<std::uint64_t>(s.blocks_per_sm) * static_cast<unsigned>(share.sms);
+  std::uint64_t full_capacity =
+      static_cast<std::uint64_t>(s.blocks_per_sm) * static_cast<unsigned>(context.sms);
   if (const unsigned size = cluster_size(request.config); size > 1 || handle.is_cluster) {
-    if (size < 2) return false;                            // of the kernel's own: not known
-    const CUstream stream = stream_of(share, nullptr, 0);  // one to ask with
+    if (size < 2) return false;                            // compile-time cluster size: unknown
+    const CUstream stream = stream_of(share, nullptr, 0);  // for the query
     const int all = clusters_of(request, handle, request.config.hStream);
     const int fewer = stream == nullptr ? 0 : clusters_of(request, handle, stream);
     if (fewer < 1) return false;
-    there = std::uint64_t{size} * static_cast<unsigned>(fewer);
-    here = std::uint64_t{size} * static_cast<unsigned>(all);
+    share_capacity = std::uint64_t{size} * static_cast<unsigned>(fewer);
+    full_capacity = std::uint64_t{size} * static_cast<unsigned>(all);
   }
-  return blocks <= there || blocks > here || options_.all;
+  return blocks <= share_capacity || blocks > full_capacity || options_.all;
 }
 
 std::vector<int> SmShares::plan(const Request& request, Signature& s, const Handle& handle,
                                 Context& context) {
   std::vector<int> counts;
-  if (context.sms < context.device_sms) return counts;  // the program's own green context
+  if (context.sms < context.device_sms) return counts;  // already in a green context
   Device* const device = device_of(context);
   if (device == nullptr) return counts;
   for (Share& share : device->shares)
@@ -180,7 +182,7 @@ void SmShares::leave(const ShareStream& share, CUstream program_stream) const {
   if (driver_.event_record(share.exit, share.stream) == CUDA_SUCCESS &&
       driver_.stream_wait(program_stream, share.exit, 0) == CUDA_SUCCESS)
     return;
-  driver_.stream_synchronize(share.stream);  // the order holds all the same
+  driver_.stream_synchronize(share.stream);  // keeps the order without events
 }
 
 void SmShares::release(const Context& context, const ShareStream& share) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches on a part of the GPU's SMs, by green contexts of the device's primary context. A launch moves into
-// a stream of such a context; an event before it and one after it keep its place in the program's stream.
+// Launches on some of the GPU's SMs, by green contexts of the device's primary context. A launch moves into a
+// stream of such a context; an event before it and one after keep its order in the program's stream.
 #pragma once
 
 #include <cstdint>
@@ -20,28 +20,28 @@
 
 namespace occbench::attach {
 
-/// Where a launch goes in place of the program's stream, and the events of the way there and back.
+/// The stream that replaces the program's for a launch, and the events before and after it.
 struct ShareStream {
   CUstream stream = nullptr;  ///< null: the launch stays
   CUevent entry = nullptr, exit = nullptr;
 };
 
-/// Not thread-safe, but for `leave`.
+/// Not thread-safe, except `leave`.
 class SmShares {
  public:
   SmShares(const Options& options, const Driver& driver, Journal& journal)
       : options_(options), driver_(driver), journal_(journal) {}
 
-  /// SM counts that the launches of the signature may be confined to, most first. Makes the green contexts of
-  /// the current context when they are first needed.
+  /// SM counts that the signature's launches may be confined to, descending. Makes the current context's
+  /// green contexts when first needed.
   std::vector<int> plan(const Request& request, Signature& signature, const Handle& handle, Context& context);
-  /// A stream of so many SMs that waits for the program's, of this thread; nullopt: the driver refuses it.
+  /// A stream of `sms` SMs for this thread that waits for the program's; nullopt if the driver refuses.
   std::optional<ShareStream> enter(const Context& context, int sms, CUstream program_stream, unsigned thread);
-  /// After the launch: the program's stream waits for it.
+  /// After the launch: makes the program's stream wait for it.
   void leave(const ShareStream& share, CUstream program_stream) const;
-  /// The events are free for another launch.
+  /// Makes the events free for another launch.
   void release(const Context& context, const ShareStream& share);
-  /// Before the driver ends the device's primary context, or one of its owners does.
+  /// Call before the driver destroys the device's primary context, or an owner releases it.
   void forget(CUdevice device);
   void forget_context(CUcontext primary);
 
@@ -49,7 +49,7 @@ class SmShares {
   struct Share {
     int sms = 0;
     CUgreenCtx green = nullptr;
-    /// By the program's stream and thread: two streams in one could wait for each other.
+    /// By the program's stream and thread: two streams sharing one could wait for each other.
     std::map<std::pair<CUstream, unsigned>, CUstream> streams;
   };
   struct Device {
@@ -73,7 +73,7 @@ class SmShares {
   const Driver& driver_;
   Journal& journal_;
   std::map<CUdevice, Device> devices_;
-  std::string why_not_;  ///< of the driver's first refusal, after which no green context is made
+  std::string why_not_;  ///< the driver's first refusal, after which no green context is made
   int remade_ = 0;
 };
 

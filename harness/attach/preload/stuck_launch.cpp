@@ -25,7 +25,7 @@ void StuckLaunch::look(const EventTimer& events) {
   const Relaxed relaxed(driver_);
   const Ticket* const first = events.first_running();
   if (first == nullptr || first->draw.arm < first_level ||
-      driver_.event_query(first->start) != CUDA_SUCCESS) {  // not begun yet
+      driver_.event_query(first->start) != CUDA_SUCCESS) {  // not started yet
     since_s_ = 0;
     return;
   }

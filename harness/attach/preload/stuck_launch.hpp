@@ -14,13 +14,13 @@ class StuckLaunch {
  public:
   StuckLaunch(const Driver& driver, Journal& journal) : driver_(driver), journal_(journal) {}
 
-  /// Called now and then: writes a note and a file of the folder once.
+  /// Called periodically: writes one note and one file of the folder.
   void look(const EventTimer& events);
 
  private:
   const Driver& driver_;
   Journal& journal_;
-  std::uint64_t running_ = 0;  ///< the launch seen running, and since when
+  std::uint64_t running_ = 0;  ///< the launch that was seen running, and since when
   double since_s_ = 0;
   bool is_noted_ = false;
 };

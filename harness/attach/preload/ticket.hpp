@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One launch of the program, from its beginning to its time.
+// One launch of the program, from its call to its time.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@ struct Ticket {
   CUfunction function = nullptr;  ///< for the changed launch
   unsigned dynamic_smem_bytes = 0;
   bool is_pinned = true;      ///< the changed launch's carve-out
-  bool is_in_order = false;   ///< the changed launch does not start before the one ahead of it ends
+  bool is_in_order = false;   ///< changed launch: waits for the previous one to end
   CUstream stream = nullptr;  ///< the program's
-  ShareStream share;          ///< in whose stream the launch goes and is timed, if it has one
+  ShareStream share;          ///< if set, the launch runs and is timed in its stream
   CUevent start = nullptr, stop = nullptr;
-  bool is_graph = false;               ///< of a CUDA graph, which events time as a whole
-  Signature* counted_graph = nullptr;  ///< whose kernels' records are for counters
-  bool is_only_counted = false;        ///< its record is for counters, and not for a time
+  bool is_graph = false;               ///< a CUDA graph, which events time as a whole
+  Signature* counted_graph = nullptr;  ///< its kernels' records are for counters
+  bool is_only_counted = false;        ///< its record is for counters, not for a time
   std::uint8_t flags = 0;
   std::uint64_t sequence = 0;
-  GraphChange change;  ///< until it is launched
+  GraphChange change;  ///< until the launch
 
-  /// Whether the launch goes out other than the program asked for it.
+  /// Whether the launch differs from the program's request.
   [[nodiscard]] bool is_changed() const { return draw.arm != untouched || is_in_order; }
   [[nodiscard]] CUstream launch_stream() const { return share.stream != nullptr ? share.stream : stream; }
 };
 
-/// A launch whose time is awaited.
+/// A launch whose time is not known yet.
 struct Pending {
   Ticket ticket;
   std::uint16_t thread = 0;

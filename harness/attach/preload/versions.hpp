@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels compiled again with a cap on their registers, from PTX that the program holds or hands the driver.
+// Recompiles kernels with a register cap, from PTX that the program contains or passes to the driver.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Context;
 struct Handle;
 struct Signature;
 
-/// A kernel with a cap, in one context.
+/// A kernel with a register cap, in one context.
 struct Version {
   int cap = 0;
   CUfunction function = nullptr;
@@ -29,17 +29,16 @@ struct Version {
 /// Not thread-safe.
 class Versions {
  public:
-  /// Reads what the command found in the program's file: *.ptx in the options' folder.
+  /// Reads the PTX that the command extracted from the program: *.ptx in the options' folder.
   Versions(const Options& options, const Driver& driver);
-  /// Adds a module's text. The first of each text counts.
+  /// Adds a module's text; duplicates are ignored.
   void add(std::string ptx);
 
-  /// A version for each cap that changes the registers and lets no fewer blocks in. Compiles what this
-  /// context lacks.
+  /// A version for each cap that changes the register count and does not reduce resident blocks. Compiles
+  /// those missing in this context.
   [[nodiscard]] std::vector<Version> of(const Signature& signature, const Handle& handle,
                                         const Context& context);
-  /// The function of the signature's version `number`, counted from 0, for this handle; null where it has
-  /// none.
+  /// The function of the signature's version `number` (from 0) for this handle, or null.
   [[nodiscard]] CUfunction function_of(const Signature& signature, Handle& handle, const Context& context,
                                        std::size_t number);
   void forget_context(CUcontext context);
@@ -49,7 +48,7 @@ class Versions {
     std::string ptx;
     int target = 0;
   };
-  /// The text of the highest target that the device takes; null where there is none, or two that differ.
+  /// The text with the highest target that the device supports; null if none, or if two differ.
   const Text* text_of(const std::string& kernel, int compute_capability) const;
 
   const Driver& driver_;

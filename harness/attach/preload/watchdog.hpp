@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that checks the program's launches now and then.
+// A thread that checks the program's launches periodically.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@ class Watchdog {
  public:
   using Pause = std::function<std::chrono::milliseconds()>;
 
-  /// Calls `look` after each pause until the end. It takes no signal that is meant for the program. Throws
-  /// std::system_error where no thread can be made.
+  /// Calls `look` after each pause until the end. The thread blocks all signals. Throws std::system_error if
+  /// the thread cannot be created.
   explicit Watchdog(
       std::function<void()> look, Pause pause = [] { return std::chrono::milliseconds(500); });
   Watchdog(const Watchdog&) = delete;

@@ -69,7 +69,7 @@ void AdviceBook::add(const Fields& fields) {
 
 std::optional<int> AdviceBook::blocks_for(const Advice& what, const std::string& demangled,
                                           int natural) const {
-  // A kernel's structs may have words that nobody sets, and their hash is new in each process.
+  // A kernel's structs may have uninitialised words, which change their hash in each process.
   std::optional<int> of_others;
   bool agree = true;
   for (const Entry& entry : entries_) {

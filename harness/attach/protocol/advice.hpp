@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The levels of kernels in every launch, for `occbench attach --apply`. The command writes them into the
-// folder, and the library reads them there.
+// Levels that every launch of a kernel gets, for `occbench attach --apply`. The command writes them into the
+// folder; the library reads them there.
 #pragma once
 
 #include <regex.h>
@@ -13,20 +13,20 @@
 
 namespace occbench::attach {
 
-/// Below the folder.
+/// File name in the folder.
 constexpr const char* advice_file = "advice";
 
-/// The level of one signature; or, with a pattern, of all kernels whose name matches.
+/// The level of one signature or, with a pattern, of all kernels whose name matches.
 struct Advice {
   std::string symbol;
   int sms = 0;  ///< that its launches may run on
   unsigned grid[3] = {}, block[3] = {}, dynamic_smem_bytes = 0;
-  std::string arguments;  ///< their hash, as in kernels.csv; zeros match any
+  std::string arguments;  ///< hash, as in kernels.csv; zeros match any
   int blocks_per_sm = 0;  ///< 0: these launches are not changed
-  std::string pattern;    ///< POSIX extended; of the other fields only `share` counts then
+  std::string pattern;    ///< POSIX extended; only `share` is then used as well
   double share = 0;       ///< of the natural blocks
 
-  /// Its line in the advice file, with its end.
+  /// The line in the advice file, with its line end.
   [[nodiscard]] std::string line() const;
 };
 
@@ -36,10 +36,10 @@ class AdviceBook {
   AdviceBook(const AdviceBook&) = delete;
   AdviceBook& operator=(const AdviceBook&) = delete;
   ~AdviceBook();
-  /// Adds the lines of `path`; those that are not whole are left out.
+  /// Adds the lines of `path`, except incomplete ones.
   void read(const std::string& path);
-  /// Blocks per SM that `what`, one signature, is given of its `natural` ones, by the first line that
-  /// matches. Without a line for its arguments it is the level that all others of its shape agree on.
+  /// Blocks per SM for the signature `what` with `natural` blocks, by the first matching line. Without a line
+  /// for its arguments: the level that all others of its shape agree on.
   [[nodiscard]] std::optional<int> blocks_for(const Advice& what, const std::string& demangled,
                                               int natural) const;
 

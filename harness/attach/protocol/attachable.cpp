@@ -22,8 +22,8 @@ bool has_other_rights(const char* path) noexcept {
          (geteuid() != 0 && getxattr(path, "security.capability", nullptr, 0) > 0);
 }
 
-/// Whether the program names no loader of libraries. The loader itself, started as a program, names none
-/// either, and loads.
+/// Whether the program names no dynamic loader. The loader itself, run as a program, names none either, but
+/// loads libraries.
 bool is_static(int file, const ElfW(Ehdr) & header, const char* path) noexcept {
   const char* const slash = std::strrchr(path, '/');
   if (std::strncmp(slash == nullptr ? path : slash + 1, "ld", 2) == 0) return false;

@@ -6,15 +6,14 @@
 
 namespace occbench::attach {
 
-/// In the folder: a line "REASON<tab>PROGRAM" for each process that was started and could not be attached to.
+/// In the folder: a line "REASON<tab>PROGRAM" for each started process that could not be attached to.
 constexpr const char* not_attached_file = "not-attached";
-constexpr std::size_t most_not_attached_bytes = std::size_t{1}
-                                                << 20;  ///< what is started later is not counted
+constexpr std::size_t most_not_attached_bytes = std::size_t{1} << 20;  ///< later processes are not counted
 
 constexpr const char* with_other_rights = "setuid";
 
-/// Why the file of a program cannot be attached to; null: it can, or it is no program. Async-signal-safe:
-/// called between vfork and exec.
+/// Why the program file cannot be attached to; null if it can, or is no program. Async-signal-safe: called
+/// between vfork and exec.
 [[nodiscard]] const char* why_not_attachable(const char* path) noexcept;
 
 }  // namespace occbench::attach

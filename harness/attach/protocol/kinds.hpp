@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the launches of one signature are of several kinds, with other sizes behind a pointer or other
-// data in a cache. Their median would describe none of them.
+// Whether the launches of one signature are of several kinds (other sizes behind a pointer, other data in a
+// cache), so that their median describes none of them.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 
 namespace occbench::attach {
 
-constexpr double most_spread = 0.10;     // of the median: beyond it launches are of several kinds
-constexpr double most_elsewhere = 0.15;  // of launches: likewise, where they take another time
+constexpr double most_spread = 0.10;     // of the median: beyond it there are several kinds
+constexpr double most_elsewhere = 0.15;  // of launches with another time: likewise
 
-/// Median distance from the median, over the median.
+/// Median absolute deviation over the median.
 inline double spread(const std::vector<double>& times) {
   const double middle = statistics::median(times);
   std::vector<double> distances;
@@ -22,7 +22,7 @@ inline double spread(const std::vector<double>& times) {
   return statistics::median(distances) / middle;
 }
 
-/// The part far from the median: a second population of less than half does not show in the median distance.
+/// The share of times far from the median: the median deviation misses a second population below half.
 inline double part_elsewhere(const std::vector<double>& times) {
   const double middle = statistics::median(times);
   const auto far =

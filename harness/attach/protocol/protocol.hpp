@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the preloaded library and the command that reads its files share.
+// Shared by the preloaded library and the command that reads its files.
 //
-// Each process has three files in the folder: NAME.txt, the lines of records (records.hpp); NAME.counts,
-// Counts; and NAME.launches, a Launch for each that was timed. The last two are mapped, so that they are
-// complete however the process ends.
+// Each process has three files in the folder: NAME.txt with record lines (records.hpp), NAME.counts with
+// Counts, and NAME.launches with a Launch per timed launch. The last two are mapped, so they are complete
+// however the process ends.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +13,25 @@ namespace occbench::attach {
 
 constexpr int protocol_version = 11;
 
-// The environment of the program.
+// Environment variables of the program.
 constexpr const char* folder_variable = "OCCBENCH_ATTACH_FOLDER";
 constexpr const char* options_variable = "OCCBENCH_ATTACH_OPTIONS";  // "key=value;key=value"; kernel= is last
 
-/// In the folder: "0.ptx" and on, modules that the program's file holds.
+/// In the folder: "0.ptx", "1.ptx", ...: modules in the program's file.
 constexpr const char* ptx_ending = ".ptx";
 
-/// In the folder: a sentence on a launch that does not end, written while the program waits for it.
+/// In the folder: names a launch that does not end, written while the program waits for it.
 constexpr const char* stuck_file = "stuck";
 
-constexpr const char* nvtx_variable = "NVTX_INJECTION64_PATH";  // NVTX's own: whose library is its tool
+constexpr const char* nvtx_variable = "NVTX_INJECTION64_PATH";  // NVTX's own: path of its tool library
 
-/// The arms, treatments that are drawn for launches: untouched; the carve-out pinned to all shared memory;
-/// then pinned at a level, which is a number of resident blocks, or with a register cap; then on fewer SMs.
+/// The arms that launches are drawn for: untouched; the carve-out pinned to all shared memory; then pinned at
+/// a level (a number of resident blocks) or with a register cap; then on fewer SMs.
 constexpr int untouched = 0, pinned = 1, first_level = 2;
 constexpr std::size_t most_levels = 6, most_shares = 4;
 constexpr int most_arms = first_level + static_cast<int>(most_levels + most_shares);
 
-/// Thresholds for a kernel in a CUDA graph, whose times are the graph's, as a part of those for its own time.
+/// Scale of thresholds for a kernel in a CUDA graph, whose times are the graph's.
 constexpr double in_graph_scale = 0.2;
 
 constexpr std::size_t most_signatures = 65'536;
@@ -41,35 +41,35 @@ enum class Full : std::uint64_t { no, limit, disk, closed };
 
 struct Count {
   std::uint64_t launches = 0;
-  std::uint64_t captured = 0;  ///< of them, into a graph: not timed
-  std::uint64_t changed = 0;   ///< of them, as another arm than untouched
+  std::uint64_t captured = 0;  ///< of these, into a graph: not timed
+  std::uint64_t changed = 0;   ///< of these, in another arm than untouched
 };
 
 struct Counts {
   Full full = Full::no;
-  std::uint64_t launching_ns = 0;  ///< from the first launch to the last, or while the program is profiled
+  std::uint64_t launching_ns = 0;  ///< from first to last launch, or while the program is profiled
   Count of[most_signatures];
 };
 
-/// A timed launch. `signature` is written last, and 0 until then.
+/// A timed launch. `signature` is written last; until then it is 0.
 struct Launch {
-  std::uint32_t signature = 0;  ///< its number plus 1
+  std::uint32_t signature = 0;  ///< number plus 1
   std::uint8_t arm = untouched;
   std::uint8_t flags = 0;
   std::uint16_t thread = 0;
   float time_us = 0;
-  std::uint32_t sequence = 0;  ///< of the process's launches
+  std::uint32_t sequence = 0;  ///< number of the launch in the process
 };
 static_assert(sizeof(Launch) == 16);
 
 enum Flag : std::uint8_t {
-  warm_up = 1,     ///< among the first of its signature
-  overlapped = 2,  ///< another stream may have had work; by records: another kernel ran
-  drawn = 4,       ///< of a permuted block; the medians of arms are of these
+  warm_up = 1,     ///< one of the first of its signature
+  overlapped = 2,  ///< another stream may have had work; for records: another kernel ran
+  drawn = 4,       ///< in a permuted block; only these count for medians of arms
   by_record = 8,   ///< timed by CUPTI's record of the kernel, not by events
 };
 
-/// Why the launches of a signature are never changed, in the words of kernels.csv.
+/// Why the launches of a signature are never changed, as written in kernels.csv.
 enum class SkipReason : int {
   no = 0,
   cooperative,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUPTI's PM sampling reads of a kernel: shares of a peak, each by one metric of the chip.
+// What CUPTI's PM sampling reads for a kernel: shares of a peak, by one metric of the chip each.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@ namespace occbench::attach {
 
 enum Quantity : std::size_t { dram, l2, l1, tensor, fp32, issue, quantity_count };
 
-/// A value per quantity: a share of the peak, 0 to 1; NaN where none was read.
+/// A value per quantity: a share of the peak, 0 to 1; NaN if none was read.
 using Shares = std::array<double, quantity_count>;
 
 constexpr const char* quantity_column[] = {"dram", "l2", "l1", "tensor_cores", "fp32", "issue_slots"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of a process's NAME.txt and of the advice file: a kind, then fields between tabs. Each record is
-// declared once, as a list of (type, name); both ends are made from it, and a line of the list is a field.
+// The lines of NAME.txt and of the advice file: a kind, then tab-separated fields. Each record is declared
+// once as a list of (type, name), from which both writer and reader are generated.
 #pragma once
 
 #include <concepts>
@@ -18,10 +18,10 @@ namespace occbench::attach {
 
 using Fields = std::vector<std::string>;
 
-/// What lies between the tabs of a line without its end.
+/// The tab-separated fields of a line without its line end.
 [[nodiscard]] Fields fields_of(std::string_view line);
 
-/// Appends a tab and the text, cut to `most_bytes`; tabs and line feeds in it become blanks.
+/// Appends a tab and the text, cut to `most_bytes`, with tabs and line feeds replaced by blanks.
 void append_field(std::string& line, std::string_view text, std::size_t most_bytes);
 
 /// An integer of at least -1. Throws std::invalid_argument.
@@ -58,7 +58,7 @@ Value value_of(const std::string& text) {
     }                                           \
   };
 
-/// The line of a record, with its end.
+/// The line of a record, with its line end.
 template <class Record>
 std::string line_of(const Record& record, std::size_t most_field_bytes = std::string::npos) {
   std::string line = Record::kind;
@@ -66,7 +66,7 @@ std::string line_of(const Record& record, std::size_t most_field_bytes = std::st
   return line + '\n';
 }
 
-/// The record of a line of its kind. Throws std::invalid_argument. Fields beyond the last are ignored.
+/// Parses a line of the record's kind. Throws std::invalid_argument. Ignores additional fields.
 template <class Record>
 Record record_of(const Fields& fields) {
   Record record;
@@ -78,7 +78,7 @@ Record record_of(const Fields& fields) {
   return record;
 }
 
-// The first line. Of another version all that follows may differ.
+// The first line. In another version, all other lines may differ.
 #define OCCBENCH_PROCESS(field)                                                       \
   field(int, version) field(int, id) field(int, parent_id) field(int, driver_version) \
       field(std::string, command)
@@ -87,7 +87,7 @@ OCCBENCH_RECORD(ProcessRecord, "process", OCCBENCH_PROCESS)
 #define OCCBENCH_NOTE(field) field(std::string, text)
 OCCBENCH_RECORD(NoteRecord, "note", OCCBENCH_NOTE)
 
-// What times launches from here on, "events" or "activity", and why not what was asked for.
+// What times launches from now on ("events" or "activity"), and why not the requested source.
 #define OCCBENCH_TIMING(field) field(std::string, source) field(std::string, why_events)
 OCCBENCH_RECORD(TimingRecord, "timing", OCCBENCH_TIMING)
 
@@ -105,8 +105,8 @@ OCCBENCH_RECORD(DeviceRecord, "device", OCCBENCH_DEVICE)
       field(int, local_bytes) field(int, max_block_size) field(int, binary_version) field(std::string, name)
 OCCBENCH_RECORD(FunctionRecord, "function", OCCBENCH_FUNCTION)
 
-// Hashes are 16 hex digits, or empty: `graph` of the CUDA graph that it is, or is a kernel of; `before` of
-// the signature that ran before on the stream. Functions are numbers of FunctionRecords; -1: none.
+// Hashes are 16 hex digits or empty. `graph`: the CUDA graph that it is or belongs to; `before`: the previous
+// signature on the stream. Functions are numbers of FunctionRecords; -1: none.
 #define OCCBENCH_SIGNATURE(field)                                                                         \
   field(int, number) field(int, function) field(unsigned, grid_x) field(unsigned, grid_y)                 \
       field(unsigned, grid_z) field(unsigned, block_x) field(unsigned, block_y) field(unsigned, block_z)  \
@@ -120,7 +120,7 @@ OCCBENCH_RECORD(SignatureRecord, "signature", OCCBENCH_SIGNATURE)
   field(int, signature) field(int, arm) field(unsigned, added_smem_bytes) field(int, blocks_per_sm)
 OCCBENCH_RECORD(LevelRecord, "level", OCCBENCH_LEVEL)
 
-// An arm whose launches ran on so many SMs.
+// An arm whose launches ran on this many SMs.
 #define OCCBENCH_SHARE(field) field(int, signature) field(int, arm) field(int, sm_count)
 OCCBENCH_RECORD(ShareRecord, "share", OCCBENCH_SHARE)
 
@@ -129,21 +129,21 @@ OCCBENCH_RECORD(ShareRecord, "share", OCCBENCH_SHARE)
       field(int, local_bytes) field(int, blocks_per_sm)
 OCCBENCH_RECORD(VersionRecord, "version", OCCBENCH_VERSION)
 
-// Of --counters: samples of one window within the signature's runs. Per quantity (quantities.hpp), between
-// commas: the time that was sampled, and the same weighted by the share of the peak.
+// For --counters: samples of one window within the signature's runs. Comma-separated per quantity
+// (quantities.hpp): the sampled time, and the same weighted by the share of the peak.
 #define OCCBENCH_COUNTERS(field) \
   field(int, signature) field(std::int64_t, samples) field(std::string, us) field(std::string, share_us)
 OCCBENCH_RECORD(CountersRecord, "counters", OCCBENCH_COUNTERS)
-// The same of those samples alone that cover the runs evenly, from start to end.
+// The same, but only from samples that cover the runs evenly, from start to end.
 OCCBENCH_RECORD(WholeCountersRecord, "whole_counters", OCCBENCH_COUNTERS)
 
-// Of --apply: a step of the program's. In `range` one begins at each push; without a name it lies between the
-// profiler's calls, and lasts so long.
+// For --apply: a step of the program. It begins with a push of `range` or, without a name, lies between the
+// profiler's calls and has this duration.
 #define OCCBENCH_STEP(field) \
   field(std::int64_t, begin_ns) field(std::int64_t, duration_ns) field(std::string, range)
 OCCBENCH_RECORD(StepRecord, "step", OCCBENCH_STEP)
 
-// Of the advice file (advice.hpp).
+// A line of the advice file (advice.hpp).
 #define OCCBENCH_KERNEL_ADVICE(field)                                                                 \
   field(std::string, symbol) field(unsigned, grid_x) field(unsigned, grid_y) field(unsigned, grid_z)  \
       field(unsigned, block_x) field(unsigned, block_y) field(unsigned, block_z)                      \

@@ -6,7 +6,7 @@
 namespace occbench::theory {
 namespace {
 
-/// How many clusters fit, as a status.
+/// The number of clusters that fit, as a status.
 std::string cluster_status(const SmLimits& sm, const Query& query, const ActiveClusters& active_clusters,
                            Answer& a) {
   constexpr int most_portable = 8;
@@ -37,7 +37,7 @@ std::optional<GridFill> grid_fill(const SmLimits& sm, const Footprint& footprint
   GridFill fill{.blocks = blocks, .wave_blocks = wave_blocks};
   if (wave_blocks < 1) fill.wave_blocks = std::int64_t{occupancy.blocks_per_sm} * sm.sm_count;
   fill.waves = static_cast<double>(blocks) / static_cast<double>(fill.wave_blocks);
-  // The scheduler gives each SM a block before any gets a second.
+  // The scheduler gives each SM one block before any gets a second.
   fill.idle_sms = static_cast<int>(sm.sm_count - std::min<std::int64_t>(blocks, sm.sm_count));
   const std::int64_t whole_waves = blocks / fill.wave_blocks;
   const bool has_tail = blocks % fill.wave_blocks != 0;

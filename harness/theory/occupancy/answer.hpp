@@ -18,7 +18,7 @@ struct GridFill {
   double waves = 0;              ///< blocks / wave_blocks
   int idle_sms = 0;              ///< SMs that get no block at all
   /// Largest share of the time that a partial last wave takes; 0 if the last wave is whole. Reached if a
-  /// block takes as long as in a whole wave; beside fewer blocks on its SM it is faster.
+  /// block takes as long as in a whole wave; with fewer blocks on its SM it is faster.
   double tail_share = 0;
   double occupancy = 0;  ///< of the whole device, the mean over the waves if all blocks take equally long
 
@@ -26,8 +26,8 @@ struct GridFill {
   [[nodiscard]] bool is_underfilled() const { return blocks < wave_blocks; }
 };
 
-/// `wave_blocks`: how many the device holds at once if clusters reduce it; 0: blocks_per_sm on each SM.
-/// nullopt if the number of SMs or blocks is unknown, or the footprint cannot launch.
+/// `wave_blocks`: resident blocks of the device if clusters reduce them; 0: blocks_per_sm on each SM. nullopt
+/// if the number of SMs or blocks is unknown, or the footprint cannot launch.
 [[nodiscard]] std::optional<GridFill> grid_fill(const SmLimits& sm, const Footprint& footprint,
                                                 const Occupancy& occupancy, std::int64_t blocks,
                                                 std::int64_t wave_blocks = 0);

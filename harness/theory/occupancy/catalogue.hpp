@@ -12,8 +12,8 @@
 
 namespace occbench::theory {
 
-/// What is known of a device without measuring it: by its data sheet (find_device) or its driver. 0 where
-/// nothing is known; of "ccX.Y" only the SM is.
+/// Device data known without measuring: from the data sheet (find_device) or the driver. 0 if unknown;
+/// "ccX.Y" has only the SM.
 struct DeviceSpec {
   std::string name;
   SmLimits sm;
@@ -28,18 +28,18 @@ struct DeviceSpec {
   int smem_bytes_per_cycle = 0;    ///< of one SM: 32 banks of 4 bytes
 };
 
-/// Sets the rates per SM and cycle, which follow from the compute capability.
+/// Sets the rates per SM and cycle that follow from the compute capability.
 void set_sm_rates(DeviceSpec& device);
 
-/// Looks up "h200", "RTX 5090", "NVIDIA GeForce RTX 5090", "a6000", "cc9.0", "9.0" or "sm_90a": case, spaces,
-/// hyphens and words such as NVIDIA do not matter. Throws std::invalid_argument with one line that has close
-/// names.
+/// Looks up "h200", "RTX 5090", "NVIDIA GeForce RTX 5090", "a6000", "cc9.0", "9.0" or "sm_90a", ignoring
+/// case, spaces, hyphens and words such as NVIDIA. Throws std::invalid_argument with one line that lists
+/// close names.
 [[nodiscard]] DeviceSpec find_device(std::string_view name);
 
 /// Names of all devices of the catalogue, oldest first.
 [[nodiscard]] std::vector<std::string> device_names();
 
-/// "7.0", "7.5", ...: every compute capability that find_device takes.
+/// "7.0", "7.5", ...: all compute capabilities that find_device accepts.
 [[nodiscard]] std::vector<std::string> compute_capabilities();
 
 }  // namespace occbench::theory

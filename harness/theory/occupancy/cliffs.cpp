@@ -8,7 +8,7 @@
 namespace occbench::theory {
 namespace {
 
-/// Bisects one dial, which `set` sets, over [min, max]: using more of a resource never adds a block.
+/// Bisects one dial, set by `set`, over [min, max]: using more of a resource never adds a block.
 template <typename Set>
 Cliffs cliffs_of(const SmLimits& sm, Footprint footprint, std::int64_t own, std::int64_t min,
                  std::int64_t max, Set set) {
@@ -50,7 +50,7 @@ Cliffs cliffs_of_threads(const SmLimits& sm, const Footprint& footprint) {
   const int below = std::min(footprint.block_size, max_threads) / sm.warp_size;
   const bool is_whole = footprint.block_size % sm.warp_size == 0;
   for (int distance = 0; distance <= sm.max_threads_per_block / sm.warp_size; ++distance) {
-    // For a block size that is no multiple of a warp, the nearer multiple comes first.
+    // If the block size is not a multiple of a warp, the nearer multiple comes first.
     const int up = (below + distance + (is_whole ? 0 : 1)) * sm.warp_size;
     const int down = (below - distance) * sm.warp_size;
     const bool up_first = up - footprint.block_size <= footprint.block_size - down;

@@ -10,18 +10,18 @@
 
 namespace occbench::theory {
 
-/// The nearest value of a dial at which occupancy changes, all else being equal: to the register, byte and
-/// barrier, and to a whole warp of threads.
+/// The nearest value of a dial at which occupancy changes, all else being equal: exact to one register, byte
+/// or barrier, and to a whole warp of threads.
 struct Cliff {
   std::int64_t value = 0;  ///< of the dial: registers per thread, bytes, threads or barriers
   std::int64_t delta = 0;  ///< value minus the footprint's own
-  int blocks_per_sm = 0;   ///< at `value`; 0 when no block launches there
+  int blocks_per_sm = 0;   ///< at `value`; 0 if no block launches there
   double occupancy = 0;    ///< at `value`, as a fraction
 };
 
-/// One dial's cliffs; nullopt if no value within the dial's limits (255 registers, the opt-in shared memory,
+/// Cliffs of one dial; nullopt if no value within the dial's limits (255 registers, the opt-in shared memory,
 /// the block size limit, 16 barriers) has that effect, for instance because another resource limits. More
-/// threads may gain and fewer may lose; of two equally near values the larger is taken.
+/// threads may gain and fewer may lose; if two are equally near, the larger is used.
 struct Cliffs {
   std::optional<Cliff> loses;  ///< the nearest value with less occupancy
   std::optional<Cliff> gains;  ///< the nearest value with more occupancy

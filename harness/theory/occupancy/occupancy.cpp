@@ -43,7 +43,7 @@ cudaOccDeviceState state_of(const Footprint& footprint) {
   return state;
 }
 
-/// Clamped where the header's int arithmetic could overflow; a clamped value still fails.
+/// Clamps values that could overflow the header's int arithmetic; a clamped value still fails.
 cudaOccFuncAttributes attributes_of(const SmLimits& sm, const Footprint& footprint) {
   cudaOccFuncAttributes a;
   a.maxThreadsPerBlock = std::max(footprint.max_block_size, 1);
@@ -74,7 +74,7 @@ Residency ask_header(const SmLimits& sm, const Footprint& footprint) {
 }
 
 /// 79872 -> "79,872".
-std::string grouped(std::uint64_t number) {
+std::string group_digits(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
   return digits;
@@ -84,12 +84,12 @@ std::string cc_name(const SmLimits& sm) {
   return std::to_string(sm.cc_major) + "." + std::to_string(sm.cc_minor);
 }
 
-/// Why the values are invalid on any device; empty if they are valid. The header must not be called with
-/// invalid ones.
+/// Why the values are invalid on any device; empty if valid. The header must not be called with invalid
+/// values.
 std::string invalid_reason(const SmLimits& sm, const Footprint& f) {
   if (f.block_size < 1)
     return "block size " + std::to_string(f.block_size) + ": a block has 1 to " +
-           grouped(sm.max_threads_per_block) + " threads";
+           group_digits(sm.max_threads_per_block) + " threads";
   if (f.registers_per_thread < 0)
     return std::to_string(f.registers_per_thread) + " registers per thread: a thread has 0 to 255";
   if (f.barriers < 0 || f.barriers > max_barriers)
@@ -109,28 +109,28 @@ struct Refusal {
 Refusal refusal(const SmLimits& sm, const Footprint& f, const cudaOccResult& result) {
   const auto text = [](auto... parts) { return (std::string() + ... + parts); };
   if (f.block_size > sm.max_threads_per_block)
-    return {Limiter::warps, text("block size ", grouped(f.block_size), " exceeds the device's ",
-                                 grouped(sm.max_threads_per_block), " threads per block")};
+    return {Limiter::warps, text("block size ", group_digits(f.block_size), " exceeds the device's ",
+                                 group_digits(sm.max_threads_per_block), " threads per block")};
   if (f.block_size > f.max_block_size)
     return {Limiter::warps,
-            text("block size ", grouped(f.block_size), " exceeds the kernel's own limit of ",
-                 grouped(std::max(f.max_block_size, 0)), " threads (launch bounds or registers)")};
+            text("block size ", group_digits(f.block_size), " exceeds the kernel's own limit of ",
+                 group_digits(std::max(f.max_block_size, 0)), " threads (launch bounds or registers)")};
   if (f.registers_per_thread > max_registers_per_thread)
     return {Limiter::registers,
-            text(grouped(f.registers_per_thread), " registers per thread: a thread has at most 255")};
+            text(group_digits(f.registers_per_thread), " registers per thread: a thread has at most 255")};
 
   const std::size_t smem_limit = smem_limit_per_block_bytes(sm);
-  if (f.static_smem_bytes > sm.smem_per_block_bytes)  // opting in is for dynamic shared memory alone
+  if (f.static_smem_bytes > sm.smem_per_block_bytes)  // opt-in applies to dynamic shared memory only
     return {Limiter::shared_memory,
-            text(grouped(f.static_smem_bytes), " B of static shared memory exceeds the ",
-                 grouped(sm.smem_per_block_bytes),
-                 " B that a kernel may declare; dynamic shared memory has up to ", grouped(smem_limit),
+            text(group_digits(f.static_smem_bytes), " B of static shared memory exceeds the ",
+                 group_digits(sm.smem_per_block_bytes),
+                 " B that a kernel may declare; dynamic shared memory has up to ", group_digits(smem_limit),
                  " B on cc ", cc_name(sm))};
   if (f.static_smem_bytes > smem_limit || f.dynamic_smem_bytes > smem_limit - f.static_smem_bytes)
     return {Limiter::shared_memory,
-            text(grouped(f.static_smem_bytes), " B static + ", grouped(f.dynamic_smem_bytes),
-                 " B dynamic shared memory exceeds the ", grouped(smem_limit), " B a block may have on cc ",
-                 cc_name(sm))};
+            text(group_digits(f.static_smem_bytes), " B static + ", group_digits(f.dynamic_smem_bytes),
+                 " B dynamic shared memory exceeds the ", group_digits(smem_limit),
+                 " B a block may have on cc ", cc_name(sm))};
   if (result.blockLimitRegs == 0) {
     // The launch check rounds warps up to a multiple of the four register files (also on cc 6.0, see the
     // header).
@@ -139,11 +139,11 @@ Refusal refusal(const SmLimits& sm, const Footprint& f, const cudaOccResult& res
     const int registers_per_warp = result.allocatedRegistersPerBlock / warps;
     const int needed = warps_checked * registers_per_warp;
     return {Limiter::registers,
-            text(grouped(f.registers_per_thread), " registers x ", grouped(f.block_size), " threads needs ",
-                 std::to_string(warps_checked), " warps",
+            text(group_digits(f.registers_per_thread), " registers x ", group_digits(f.block_size),
+                 " threads needs ", std::to_string(warps_checked), " warps",
                  warps_checked > warps ? text(" (", std::to_string(warps), " rounded up to fours)") : "",
-                 " of ", grouped(registers_per_warp), " registers = ", grouped(needed), " > ",
-                 grouped(sm.registers_per_block), " per block")};
+                 " of ", group_digits(registers_per_warp), " registers = ", group_digits(needed), " > ",
+                 group_digits(sm.registers_per_block), " per block")};
   }
   if (result.activeBlocksPerMultiprocessor == 0)
     return {Limiter::none, "no block of this footprint fits an SM"};
@@ -206,7 +206,7 @@ Occupancy occupancy(const SmLimits& sm, const Footprint& footprint) {
   o.blocks_per_sm = o.launchable() ? result.activeBlocksPerMultiprocessor : 0;
   o.warps_per_sm = o.blocks_per_sm * warps_per_block(sm, footprint);
   o.fraction = static_cast<double>(o.warps_per_sm) / sm.max_warps_per_sm();
-  // Not the header's limitingFactors: it keeps the earlier ones when barriers bind below them.
+  // Not the header's limitingFactors, which keeps earlier limiters when barriers are the lower limit.
   for (const auto& [limiter, limit] : limits)
     if (*limit == o.blocks_per_sm) o.limiters = o.limiters | limiter;
   return o;

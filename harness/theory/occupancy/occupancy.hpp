@@ -38,7 +38,7 @@ struct Footprint {
   int barriers = 1;           ///< named barriers the machine code reserves (1 to 16)
   int carveout_percent = -1;  ///< cudaFuncAttributePreferredSharedMemoryCarveout; -1 is the driver's choice
   int max_block_size = 1024;  ///< cudaFuncAttributes::maxThreadsPerBlock
-  int virtual_resources = 0;  ///< as ptxas notes it of a kernel with tensor memory (cc 10.0 on)
+  int virtual_resources = 0;  ///< from ptxas's notes for kernels with tensor memory (cc 10.0 on)
 };
 
 /// The resources that can limit residency. Values are bits: several may limit at once.

@@ -5,7 +5,7 @@
 namespace occbench::theory {
 
 /// The smallest value in [low, high) for which `predicate` holds, or `high`. The predicate must be monotone:
-/// false up to some value and true from there on.
+/// once true, it stays true.
 template <typename Integer, typename Predicate>
 Integer first_true(Integer low, Integer high, Predicate predicate) {
   while (low < high) {

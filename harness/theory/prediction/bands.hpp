@@ -11,7 +11,7 @@
 
 namespace occbench::theory {
 
-/// Range of each parameter over sources or cards; 0: none known, the value itself is used.
+/// Range of each parameter over sources or cards; 0: unknown, the value itself is used.
 struct Ranges {
   Parameters low, high;
 };

@@ -19,7 +19,7 @@ constexpr auto fma_cycles = static_cast<int>(fact("fma_latency"));
 constexpr auto predicate_cycles = static_cast<int>(fact("predicate_latency"));
 constexpr int fmas_per_trip = 512;  // as in kernel fma_chain
 constexpr int loads_per_trip = 16;  // as in kernel shared_latency
-// So many that the start of the launch is negligible; the model extrapolates from a few trips.
+// Large enough to make the launch's start negligible; the model extrapolates from a few trips.
 constexpr std::int64_t iterations = 1'000'000'000;
 // Instructions of all warps in one trip of the unrolled loop: random variation of a trip is then 1 %.
 constexpr double instructions_per_trip = 120000;
@@ -100,8 +100,7 @@ Program streaming(const KernelClass& k) {
 }
 
 Program mixed(const KernelClass& k) {
-  // Where no whole number of FMAs gives the intensity, some iterations of a longer trip have one more than
-  // others.
+  // If no whole number of FMAs gives the intensity, some iterations of a longer trip have one FMA more.
   int trip = 1;
   const auto error = [&] {
     const double bytes = double(k.bytes_per_access) * k.ilp * trip;

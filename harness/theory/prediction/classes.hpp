@@ -59,7 +59,7 @@ class ClassModel {
   [[nodiscard]] const Peak& peak() const { return peak_; }
 
   struct Outcome {
-    double share_of_peak = 0;  ///< of a launch long enough that its start and end are negligible
+    double share_of_peak = 0;  ///< for a launch long enough that its start and end are negligible
     Bound bound = Bound::latency;
   };
   /// Predicts `blocks_per_sm` blocks of `block_size` threads on every SM; both are at least 1.

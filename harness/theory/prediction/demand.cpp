@@ -12,7 +12,7 @@ constexpr double line_bytes = fact("line_bytes");
 constexpr double warp_lanes = fact("warp_lanes");
 constexpr double issued_lanes = fact("schedulers") * warp_lanes;  // one warp instruction of each scheduler
 
-/// Hit rate of a cache with random replacement that is swept again and again: h = exp(-(1 - h) n / c).
+/// Hit rate of a cache with random replacement under repeated sweeps: h = exp(-(1 - h) n / c).
 double sweep_hit_rate(double set_bytes, double cache_bytes) {
   if (set_bytes <= cache_bytes) return 1;
   double hit = 0;
@@ -20,11 +20,11 @@ double sweep_hit_rate(double set_bytes, double cache_bytes) {
   return hit;
 }
 
-/// Bandwidth of all SMs for stores of spilled registers when each SM stores to `lines` lines again and
-/// again. Lines are spread over the L2 banks at random and the fullest bank limits the rate: the excess over
-/// the mean falls with the square root of the number of lines.
+/// Bandwidth of all SMs for spill stores when each SM stores to `lines` lines repeatedly. Lines are spread
+/// over the L2 banks at random and the fullest bank limits the rate: its excess over the mean falls with the
+/// square root of the number of lines.
 double spill_store_bandwidth(const Parameters& p, double lines) {
-  constexpr double few_lines = 128, many_lines = 1024;  // per SM, as `occbench calibrate` measures them
+  constexpr double few_lines = 128, many_lines = 1024;  // per SM, as measured by `occbench calibrate`
   const double many = 1 / p.spill_store_bytes_per_s;
   if (p.spill_store_8_warps_bytes_per_s == 0 || lines == 0) return p.spill_store_bytes_per_s;
   const double few = 1 / p.spill_store_8_warps_bytes_per_s;
@@ -69,7 +69,7 @@ class DemandOfLoop {
            warp_lanes * warps_;
   }
 
-  /// Of all working sets of an SM.
+  /// The total size of all working sets on an SM.
   [[nodiscard]] double set_bytes() const {
     const double sets = flow_.set_of == Sharer::warp    ? warps_
                         : flow_.set_of == Sharer::block ? shape_.blocks_per_sm
@@ -121,7 +121,7 @@ class DemandOfLoop {
       d_.traffic.reuse_parts = static_cast<int>(std::clamp<double>(parts, 1, shape_.warps_per_block));
     } else if (loaded_bytes_ > 0) {
       const double share = std::min(1.0, flow_.reused_bytes / loaded_bytes_);
-      // Of data that the warps of a block share, the first warp's load misses and those of the others hit.
+      // If the warps of a block share data, the first warp's load misses and the others hit.
       const double shared = std::min(1.0, flow_.neighbour_bytes / flow_.reused_bytes);
       const double first_misses = shared / shape_.warps_per_block;
       const double missed =
@@ -137,8 +137,8 @@ class DemandOfLoop {
       d_.dram.narrow = share_of_closed_pages(places * device_.sm.sm_count);
   }
 
-  /// A reload is usually the last use of its line, so without other data all that fits stays in the L1. Half
-  /// of what a trip streams through the L1, on average, is loaded between a spill and its reload.
+  /// A reload is usually the last use of its line, so without other data everything that fits stays in the
+  /// L1. On average, half of a trip's streamed data is loaded between a spill and its reload.
   void set_spills() {
     d_.spill_lines = spilled_bytes_ / line_bytes;
     d_.traffic.local_l2 = l2_hit_rate_;

@@ -6,8 +6,8 @@
 
 namespace occbench::theory {
 
-/// Cycles per unit are steady when the last two estimates of them, applied to all units that are not
-/// simulated, differ by at most this share of the total.
+/// Cycles per unit are steady if their last two estimates, applied to all units that are not simulated,
+/// differ by at most this share of the total.
 constexpr double steady_tolerance = 0.02;
 
 struct Extrapolation {
@@ -15,9 +15,9 @@ struct Extrapolation {
   double error_cycles = 0;  ///< difference of the last two estimates over the units not simulated
 };
 
-/// Cycles of `total` units. `simulate(n)` returns those of n units, from the first start to the last end. It
-/// is called for `first` units, then for twice as many each time, until cycles per unit are steady, all
-/// units are simulated, or the next call would exceed `max_units`. The last call is the longest.
+/// Cycles of `total` units. `simulate(n)` returns the cycles of n units, from first start to last end. It is
+/// called for `first` units, then for twice as many each time, until cycles per unit are steady, all units
+/// are simulated, or the next call would exceed `max_units`. The last call is the longest.
 Extrapolation extrapolate(const std::function<double(double)>& simulate, double first, double total,
                           double max_units);
 

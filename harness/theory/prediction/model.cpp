@@ -21,15 +21,15 @@ constexpr double schedulers = fact("schedulers");
 constexpr double first_instructions = 96000;
 // Queues of the memory system need longer to reach their mean ...
 constexpr double first_memory_instructions = 100000;
-// ... and several trips, since a block's accesses of one trip share a random draw; up to so many
+// ... and several trips, since a block's accesses of one trip share a random draw; at most this many
 // instructions.
 constexpr double first_memory_trips = 16;
 constexpr double most_instructions_for_trips = 400000;
 // Rounds of resident blocks simulated at first.
 constexpr int first_rounds = 8;
-// A launch that is not steady is simulated for up to about so many instructions.
+// Approximate limit of simulated instructions for a launch that is not steady.
 constexpr double most_instructions = 4e6;
-// Instructions simulated per SM where blocks' own sets overflow the L1.
+// Instructions simulated per SM if the blocks' own sets overflow the L1.
 constexpr double sweep_instructions = 0.6e6;
 
 double pipe_share(const Usage& u) {
@@ -45,9 +45,9 @@ double busiest(const Usage& u) {
 }
 
 /// The most utilized unit, if it is busy enough to bound the kernel. occbench_tools/counters.py decides the
-/// same from hardware counters: DRAM relative to its theoretical peak, all other units to their measured
-/// peak. `dram_share`: DRAM bandwidth that this kernel's mix can reach, as a share of the theoretical peak.
-std::optional<Bound> most_used(const Usage& u, double dram_share) {
+/// same way from hardware counters: DRAM relative to its theoretical peak, other units to their measured
+/// peak. `dram_share`: DRAM bandwidth that this kernel's mix can reach, relative to the theoretical peak.
+std::optional<Bound> find_bounding_unit(const Usage& u, double dram_share) {
   const double pipe = pipe_share(u), issue = u.issued / (schedulers * u.cycles), ports = port_share(u);
   Bound bound = Bound::latency;
   double highest = min_bound_utilization;
@@ -63,7 +63,7 @@ std::optional<Bound> most_used(const Usage& u, double dram_share) {
   return bound == Bound::latency ? std::nullopt : std::optional(bound);
 }
 
-/// Throws std::invalid_argument where a parameter is missing or too many opcodes are unknown.
+/// Throws std::invalid_argument if a parameter is missing or too many opcodes are unknown.
 void check_predictable(const Program& program, const Parameters& p) {
   if (const auto name = missing_parameter(p, program); !name.empty())
     throw std::invalid_argument("the device's parameters lack '" + std::string(name) +
@@ -118,7 +118,7 @@ class LaunchEstimate {
 
   [[nodiscard]] double cycles() const { return cycles_; }
   [[nodiscard]] double error_cycles() const { return error_cycles_; }
-  /// Of the last and longest simulation.
+  /// Usage in the last and longest simulation.
   [[nodiscard]] const Usage& usage() const { return usage_; }
 
  private:
@@ -136,7 +136,7 @@ class LaunchEstimate {
     error_cycles_ = launch.error_cycles + trip_error * launch.cycles;
   }
 
-  /// Extrapolates from the first trips of so many blocks to all trips.
+  /// Extrapolates from the first trips of `blocks` blocks to all trips.
   Extrapolation simulate_blocks(double blocks) {
     workload_.total_blocks = static_cast<int>(blocks);
     const double instructions = instructions_per_block_ * blocks;
@@ -153,8 +153,8 @@ class LaunchEstimate {
         first, launch_.trips, std::max(2 * first, std::floor(most_instructions / instructions)));
   }
 
-  /// Where blocks' own sets overflow the L1, its hit rate differs between SMs, by chance and by their
-  /// distance from the L2. Several SMs are simulated, and the slowest ends the launch.
+  /// If the blocks' own sets overflow the L1, its hit rate differs between SMs, by chance and by distance
+  /// from the L2: simulates several SMs; the slowest ends the launch.
   void simulate_sweeps() {
     workload_.total_blocks = launch_.blocks;
     const double instructions = instructions_per_block_ * launch_.blocks;
@@ -227,7 +227,7 @@ double baseline_cycles(const Program& program, const Machine& machine, const Tra
 Bound bound_of(const Shape& shape, const DeviceSpec& device, const Usage& usage, double dram_bytes_per_s) {
   const double dram_share =
       device.dram_bytes_per_s > 0 ? std::min(1.0, dram_bytes_per_s / device.dram_bytes_per_s) : 1;
-  if (const auto unit = most_used(usage, dram_share)) return *unit;
+  if (const auto unit = find_bounding_unit(usage, dram_share)) return *unit;
   const double waves =
       static_cast<double>(shape.grid_size) / (static_cast<double>(shape.blocks_per_sm) * device.sm.sm_count);
   return std::ceil(waves) / waves > 1.25 ? Bound::tail : Bound::latency;

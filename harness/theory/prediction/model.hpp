@@ -20,7 +20,7 @@ std::string_view to_string(Bound bound);
 /// A unit bounds a kernel that utilizes it by more than this share.
 constexpr double min_bound_utilization = 0.6;
 
-/// Facts of a loop that its machine code does not show.
+/// Facts on a loop that its machine code does not show.
 struct LoopFacts {
   double dram_bytes = 0;              ///< read and written per thread and loop iteration
   double epilogue_bytes = 0;          ///< stored per thread after the loop
@@ -36,7 +36,7 @@ struct Shape {
   int warps_per_block = 0;
   int blocks_per_sm = 0;
   int working_warps = 0;     ///< warps of a block that run the loop; 0: all
-  double working_share = 1;  ///< of the working warps that do the work; the others skip it
+  double working_share = 1;  ///< share of the working warps that do the work; the others skip it
   std::int64_t iterations = 0;
   std::size_t l1_bytes = 0;  ///< L1 size, after the shared-memory carve-out
 };
@@ -45,7 +45,7 @@ struct Prediction {
   double time_s = 0;  ///< between two events around the launch
   Bound bound = Bound::latency;
   double sm_clock_hz = 0;  ///< expected during the launch
-  /// Estimated error from extrapolating the simulation; 0 where the whole launch was simulated.
+  /// Estimated error of the extrapolation; 0 if the whole launch was simulated.
   double time_error_s = 0;
   double baseline_time_s = 0;  ///< the largest of the latency bound and the throughput bounds
 };

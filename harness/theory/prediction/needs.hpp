@@ -9,8 +9,8 @@
 
 namespace occbench::theory {
 
-/// Name of the first parameter that this program needs and that is unknown (0); empty if none is missing.
-/// All other parameters are refinements, and 0 switches them off.
+/// The first unknown (0) parameter that this program needs, or "". All other parameters are refinements, and
+/// 0 disables them.
 std::string_view missing_parameter(const Parameters& parameters, const Program& program);
 
 }  // namespace occbench::theory

@@ -18,7 +18,7 @@ std::size_t Accesses::lines_of(const Instruction& load) const {
 }
 
 /// The same loads read DRAM in every trip. Whole loads are spread evenly over those that do not reuse lines;
-/// the fractional rest of a load is left to chance.
+/// the fractional rest is random.
 void Accesses::distribute_dram() {
   dram_share_.resize(program_.loop.size());
   const auto may_read_dram = [&](const Instruction& i) {
@@ -38,7 +38,7 @@ void Accesses::distribute_dram() {
   }
 }
 
-/// The lines of the loads that reuse them follow each other.
+/// Loads that reuse lines have consecutive lines.
 void Accesses::place_reused_lines() {
   reused_line_.resize(program_.loop.size());
   std::size_t line = 0;

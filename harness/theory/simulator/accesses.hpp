@@ -15,7 +15,7 @@ class Accesses {
   /// Holds both by reference.
   Accesses(const Program& program, const Traffic& traffic);
 
-  /// Whether an instruction loads the same lines in every trip, which are simulated line by line.
+  /// Whether an instruction loads the same lines in every trip; these are simulated line by line.
   [[nodiscard]] bool reuses_lines(const Instruction& i) const { return t_.reuse_parts > 0 && i.same_address; }
   /// Number of lines that a load touches.
   [[nodiscard]] std::size_t lines_of(const Instruction& load) const;
@@ -28,7 +28,7 @@ class Accesses {
   /// Loads of the loop from contiguous memory.
   struct Run {
     std::size_t first = 0;  ///< its first instruction
-    int line = 0;           ///< of the run, at which this load begins
+    int line = 0;           ///< of the run, where this load begins
     int lines = 1;          ///< of the run
   };
   [[nodiscard]] const Run& run(std::size_t pc) const { return runs_[pc]; }

@@ -21,7 +21,7 @@ double queue_factor(bool in_order, double busy_share) {
 
 }  // namespace
 
-/// Two costs beside the pure read and write times:
+/// Two costs in addition to the pure read and write times:
 /// - Bus turnaround, per written byte: as much as in the 1:1 mix, for all mixes up to the slowest that was
 ///   measured (8 bytes written per byte read, H200). Pure writes have none.
 /// - Page misses of single-line writes, and of the reads between them, which writes make miss their pages.

@@ -22,7 +22,7 @@ struct DramMix {
 /// Bandwidth of all channels for this mix, byte/s.
 double dram_bandwidth(const Parameters& p, const DramMix& mix);
 
-/// Share of lines that go to closed pages when stores alternate between so many places.
+/// Share of lines that go to closed pages when stores alternate between `places` places.
 double share_of_closed_pages(double places);
 
 /// Sets the DRAM members of `m`; `bytes_per_cycle`: this SM's share of the bandwidth.
@@ -36,24 +36,24 @@ class Dram {
 
   /// Utilization up to `t`.
   [[nodiscard]] double busy_share(double t) const;
-  /// Share of the time up to `t` that writes took.
+  /// Share of the time up to `t` spent on writes.
   [[nodiscard]] double write_share(double t) const;
-  /// Occupies a channel for so many lines; returns when the channel begins.
+  /// Occupies a channel for `lines` lines; returns when the channel begins.
   double read(std::uint64_t channel, double t, double lines);
-  /// Additional wait of a read at `t` for writes, a random number.
+  /// Random additional wait for writes of a read at `t`.
   double wait_for_writes(double t);
-  /// A bulk copy, which all channels serve evenly; returns when it completes.
+  /// A bulk copy, spread evenly over all channels; returns when it completes.
   double copy(double t, double bytes);
   /// Consumes bandwidth for bytes stored at `t`, after all earlier requests; returns when they are written.
   double use_bandwidth(double t, double bytes);
   /// Writes back a line some time after it was stored at `t`.
   void write(double t);
-  /// Occupies a random channel for so many lines.
+  /// Occupies a random channel for `lines` lines.
   void disturb(double t, double lines) { occupy(random_(), t, lines); }
 
   /// When all lines are read and written.
-  [[nodiscard]] double drained() const { return free_at_; }
-  /// Cycles of its bandwidth that were requested.
+  [[nodiscard]] double drain_time() const { return free_at_; }
+  /// Requested cycles of its bandwidth.
   [[nodiscard]] double requested_cycles() const { return requested_; }
 
  private:
@@ -64,7 +64,7 @@ class Dram {
   Random& random_;
   bool in_order_;
   std::vector<double> channels_;  ///< when each is free
-  double line_cycles_ = 0;        ///< for which a line occupies a channel
+  double line_cycles_ = 0;        ///< cycles for which one line occupies a channel
   std::priority_queue<double, std::vector<double>, std::greater<>> write_backs_;  ///< times, one per line
   std::uint64_t next_write_channel_ = 0;
   double requested_ = 0, requested_writes_ = 0;  ///< cycles

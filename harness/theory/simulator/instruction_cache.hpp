@@ -15,9 +15,9 @@
 namespace occbench::theory {
 
 /// An SM's instruction cache with LRU replacement, as measured on an H200 with straight-line loops
-/// (docs/history.md). A loop that fits never stalls. Beyond that each scheduler fetches one line at a time
-/// for all of its warps, and the next line is prefetched. Loops of 2,048 to 3,072 instructions were not
-/// measured: with LRU a loop that is one line too long misses as often as one of twice the length.
+/// (docs/history.md). A loop that fits never stalls. A larger loop makes each scheduler fetch one line at a
+/// time for all of its warps, with the next line prefetched. Loops of 2,048 to 3,072 instructions were not
+/// measured: under LRU, a loop that is one line too long misses as often as one of twice the length.
 class InstructionCache {
  public:
   /// `lines`: distinct lines of the loop.

@@ -58,7 +58,7 @@ class L1 {
 };
 
 /// The L1 capacity, in lines, at which a pointer chase that cycles through `chain_lines` lines in random
-/// order has this hit rate; interpolated between whole lines.
+/// order has this hit rate, interpolated between whole lines.
 double capacity_from_hit_rate(std::size_t chain_lines, double hit_rate);
 
 }  // namespace occbench::theory

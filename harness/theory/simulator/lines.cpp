@@ -6,7 +6,7 @@
 
 namespace occbench::theory {
 
-/// Lines in flight may fill the L1's data, or only a share of it where the L1 holds lines that are reused.
+/// Lines in flight may fill the L1's data array, or only a share of it if the L1 holds reused lines.
 Lines::Lines(const Machine& machine, const Traffic& traffic, const SmWorkload& workload, Random& random)
     : m_(machine),
       random_(random),
@@ -53,7 +53,7 @@ double Lines::request_missed(double mean_arrival) {
   double last = 0;
   for (const std::size_t line : missed_) {
     double arrival = mean_arrival + fact("l2_line_spread") * (2 * Random(line).uniform() - 1);
-    // All SMs request a line at about the same time. If the L2 has evicted it, all of them wait for DRAM.
+    // All SMs request a line at about the same time: if the L2 has evicted it, all wait for DRAM.
     const auto [request_before, is_first] = l2_requests_.try_emplace(line, streamed_);
     if (!is_first && l2_stream_bytes_ > 0 &&
         streamed_ - std::exchange(request_before->second, streamed_) > l2_stream_bytes_)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache lines of an SM's loads: how many may be in flight to the L1, and, for loads that reuse lines,
-// which of them the L1 and the L2 hold.
+// The cache lines of an SM's loads: the limit of lines in flight to the L1 and, for loads that reuse lines,
+// which lines the L1 and L2 hold.
 #pragma once
 
 #include <algorithm>
@@ -23,19 +23,19 @@ class Lines {
   /// Holds `machine` and `random` by reference.
   Lines(const Machine& machine, const Traffic& traffic, const SmWorkload& workload, Random& random);
 
-  /// When `count` more lines may be in flight: `t`, or later. Called before it is known which of them miss.
+  /// The time from `t` on when `count` more lines may be in flight. Called before misses are known.
   double wait_for_space(double t, std::size_t count);
-  /// `count` lines that are loaded once and arrive at `arrival`.
+  /// Streams `count` lines that are loaded once and arrive at `arrival`.
   void stream(std::size_t count, double arrival);
-  /// The same through an L1 that is simulated line by line.
+  /// The same, through the L1 simulated line by line.
   void stream_through_l1(std::size_t count, double arrival);
-  /// Counts bytes to or from the L2, which evict other lines there.
+  /// Counts bytes to or from the L2, which evict other lines in it.
   void count_streamed(double bytes) { streamed_ += bytes; }
 
-  /// Looks up `count` lines at `t`: returns when those that hit or are already in flight are available. The
-  /// others are missed(), for request_missed().
+  /// Looks up `count` lines at `t`; returns when hits and lines in flight are available. The misses are left
+  /// for request_missed().
   double look_up(std::size_t first, std::size_t count, double t);
-  [[nodiscard]] std::size_t missed() const { return missed_.size(); }
+  [[nodiscard]] std::size_t missed_count() const { return missed_.size(); }
   /// Requests the missed lines, which the L2 delivers at `mean_arrival` on average and DRAM later; returns
   /// when all have arrived.
   double request_missed(double mean_arrival);

@@ -37,7 +37,7 @@ double LoadStore::load(const Warp& w, double t, double bytes, double dram_share,
       {row, (t_.layout.apart ? 0 : w.index * run.lines) + run.line, bytes, dram_share, l2_share, lines}, t);
 }
 
-/// First line of the warp's next load of its block's set; the warps interleave.
+/// First line of the warp's next load from its block's set; the warps interleave.
 std::size_t LoadStore::next_set_line(Warp& w, std::size_t bytes) {
   const std::size_t load = static_cast<std::size_t>(w.index) + w.set_loads++ * warps_per_block_;
   return w.set_line + load * bytes % t_.set_bytes / line_bytes;
@@ -46,9 +46,9 @@ std::size_t LoadStore::next_set_line(Warp& w, std::size_t bytes) {
 /// Loads lines through the simulated L1; returns when they have arrived.
 double LoadStore::load_lines(const Warp& w, double t, std::size_t first, std::size_t count) {
   const double hits_done = lines_.look_up(first, count, t);
-  if (lines_.missed() == 0) return hits_done;
-  return std::max(hits_done,
-                  lines_.request_missed(load(w, t, static_cast<double>(lines_.missed() * line_bytes), 0, 1)));
+  if (lines_.missed_count() == 0) return hits_done;
+  return std::max(hits_done, lines_.request_missed(
+                                 load(w, t, static_cast<double>(lines_.missed_count() * line_bytes), 0, 1)));
 }
 
 /// Returns when the data of a load that leaves the unit at `t` has arrived.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The load/store unit of an SM. All memory instructions share one in-order queue, so a store that memory
-// cannot accept, or a load without space in the L1, blocks everything behind it. A store occupies the unit
-// for as long as the port to the L2 needs (measured on an H200 by the shared-memory reads that it displaces:
-// 2 cycles for 128 bytes, 8 for 512); a completed barrier occupies it for one cycle. Misses go to Memory,
-// whose queues produce the loaded latency. Traffic gives the miss rate, except for sets that overflow the L1
-// and for lines that every trip loads again: those are simulated line by line (Lines).
+// cannot accept, or a load without space in the L1, blocks everything behind it. A store occupies the unit as
+// long as the port to the L2 (measured on an H200 by the shared-memory reads it displaces: 2 cycles for 128
+// bytes, 8 for 512); a completed barrier occupies it for one cycle. Misses go to Memory, whose queues produce
+// the loaded latency. Traffic gives the miss rate, except for sets that overflow the L1 and lines that every
+// trip reloads: those are simulated line by line (Lines).
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ class LoadStore {
   /// When the unit is free.
   [[nodiscard]] double free_at() const { return free_at_; }
   /// When memory has accepted all stores.
-  [[nodiscard]] double drained() const { return memory_.drained(); }
+  [[nodiscard]] double drain_time() const { return memory_.drain_time(); }
 
   /// Writes the busy cycles of the unit, L2 and DRAM to `usage`.
   void count(Usage& usage) const;

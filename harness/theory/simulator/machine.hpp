@@ -13,7 +13,7 @@ namespace occbench::theory {
 /// One SM and its share of L2 and DRAM. Latencies and intervals in SM cycles.
 struct Machine {
   int fma_halves = 2;     ///< 16-lane halves of a scheduler's FMA pipe
-  double alu_cycles = 2;  ///< that a warp instruction occupies its pipe; the same below
+  double alu_cycles = 2;  ///< for which a warp instruction occupies its pipe; the same below
   double fp64_cycles = 2;
   double special_cycles = fact("special_interval");
   double mma_cycles = 4;
@@ -44,7 +44,7 @@ struct Machine {
   double start_cycles = 0;     ///< between two block starts on this SM: one distributor serves all SMs
 };
 
-/// The memory traffic of a loop, and where it is served. Shares are of bytes.
+/// The memory traffic of a loop and what serves it. Shares are of bytes.
 struct Traffic {
   double load_dram = 1;       ///< of global loads, served by DRAM
   double load_l2 = 0;         ///< of global loads, served by the L2; the L1 serves the rest
@@ -56,10 +56,10 @@ struct Traffic {
   double local_l2 = 1;        ///< of spilled registers that miss the L1, held by the L2
   double l2_pending_hit = 0;  ///< of global loads, L2 hits on lines still in flight from DRAM
   Layout layout = {};
-  std::size_t set_bytes = 0;   ///< swept by each block and simulated line by line; 0: not simulated so
-  int reuse_parts = 0;         ///< parts of the lines that every trip loads again, one per warp; 0: none
+  std::size_t set_bytes = 0;   ///< swept by each block, simulated line by line; 0: not simulated
+  int reuse_parts = 0;         ///< parts of the lines that every trip reloads, one per warp; 0: none
   std::size_t l1_lines = 0;    ///< capacity of the L1; 0: unknown
-  double l2_stream_bytes = 0;  ///< that each SM may stream before the L2 evicts an unused line; 0: unlimited
+  double l2_stream_bytes = 0;  ///< streamed per SM before the L2 evicts an unused line; 0: unlimited
 
   double epilogue_bytes = 0;  ///< per lane, stored to DRAM after the loop
   double bulk_bytes = 0;      ///< of one bulk copy
@@ -70,9 +70,9 @@ struct Traffic {
 struct SmWorkload {
   int blocks = 1;  ///< resident at once
   int warps_per_block = 1;
-  int working_warps = 0;     ///< of a block, that run the loop; 0: all
-  double working_share = 1;  ///< of the working warps that do the work; the others skip it
-  int total_blocks = 0;      ///< run on this SM in the whole launch; 0: `blocks`
+  int working_warps = 0;     ///< warps of a block that run the loop; 0: all
+  double working_share = 1;  ///< share of the working warps that do the work; the others skip it
+  int total_blocks = 0;      ///< that this SM runs in the whole launch; 0: `blocks`
   int sm = 0;                ///< index, which seeds the random numbers
   int sm_count = 1;          ///< the SM's blocks are about this far apart in the grid
 };

@@ -13,15 +13,15 @@ constexpr double own_share = fact("dram_own_share");
 
 }  // namespace
 
-/// Under load an L2 hit waits in the queues of the SM's port and of the L2; a DRAM access waits in its
-/// channel's too (dram.cpp).
+/// Under load, an L2 hit waits in the queues of the SM's port and of the L2; a DRAM access also waits in its
+/// channel's queue (dram.cpp).
 ///
 /// The warps of a block read adjacent data: the same pages, so they share most of the random part of the
 /// latency, and successive channels, so they do not queue behind each other.
 ///
-/// If a warp touches more lines than its bytes need, each is a request. One request fetches the whole line
-/// for all warps that use it; on average half of those are later. While DRAM is idle, adjacent blocks run
-/// together and their requests merge in the L2.
+/// If a warp touches more lines than its bytes need, each line is a request. One request fetches the whole
+/// line for all warps that use it; on average half of those come later. While DRAM is idle, adjacent blocks
+/// run together and their requests merge in the L2.
 double Memory::load(const Load& load, double t) {
   const double l2_part = 1 + fact("l2_request_share") * (load.lines - 1);
   const double dram_part = 1 + (load.lines - 1) / 2 * dram_.busy_share(t);

@@ -36,11 +36,11 @@ class Memory {
 
   void store(double t, double bytes, double dram_share);
   void store_spilled(double t, double bytes);
-  /// When the next store may leave the SM, given the bytes in flight.
+  /// When the next store may leave the SM, limited by the bytes in flight.
   [[nodiscard]] double stores_accepted_at() const { return stores_accepted_at_; }
   [[nodiscard]] double spills_accepted_at() const;
-  /// When all stores have left the SM and reached DRAM; no launch ends before.
-  [[nodiscard]] double drained() const { return std::max(write_, dram_.drained()); }
+  /// When all stores have left the SM and reached DRAM; the launch does not end earlier.
+  [[nodiscard]] double drain_time() const { return std::max(write_, dram_.drain_time()); }
 
   /// Writes the busy cycles of L2 and DRAM to `usage`.
   void count(Usage& usage) const;

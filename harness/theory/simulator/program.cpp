@@ -20,9 +20,9 @@ struct Opcode {
 };
 
 // Opcodes not listed here get a default pipe: the uniform unit if they begin with U, `other` if they hold a
-// scoreboard for their result, the ALU otherwise. For `known_defaults` that is verified; for all others it
-// is a guess, which the program counts. Arithmetic was timed on an H200, except 64-bit conversions and FP16
-// products; DSETP at 89 % of DADD's rate, in a loop where each has an IADD3.
+// scoreboard for their result, else the ALU. This is verified for `known_defaults`; for others it is a guess,
+// which the program counts. Arithmetic was timed on an H200, except 64-bit conversions and FP16 products;
+// DSETP runs at 89 % of DADD's rate, in a loop where each has an IADD3.
 // clang-format off
 constexpr Opcode opcodes[] = {
     {"FFMA", Pipe::fma},
@@ -88,7 +88,7 @@ constexpr std::string_view known_defaults[] = {
 // clang-format on
 
 constexpr auto line_instructions = static_cast<int>(fact("code_line"));
-constexpr std::size_t max_instructions = 1 << 20;  // of all variants of a text
+constexpr std::size_t max_instructions = 1 << 20;  // in all variants of a text
 
 /// Words of a line, at most eight.
 struct Words {
@@ -128,7 +128,7 @@ double iterations(std::string_view text) {
     throw std::invalid_argument("'" + std::string(text) + "' is no number of iterations");
   return value;
 }
-/// Registers read of one bank: a digit for the even bank and one for the odd.
+/// Registers read from each bank: a digit for the even bank and one for the odd.
 std::uint8_t registers_read(std::string_view text, int bank) {
   if (text.size() != 2) throw std::invalid_argument("'" + std::string(text) + "' is not two digits");
   return number<std::uint8_t>(text.substr(static_cast<std::size_t>(bank), 1), 0, 9);
@@ -153,7 +153,7 @@ void set_pipe(Instruction& i, std::string_view opcode) {
       known == std::end(opcodes) && std::ranges::find(known_defaults, opcode) == std::end(known_defaults);
 }
 
-/// Reads what follows the first dot of the name.
+/// Parses the name's suffixes after the first dot.
 void set_modifiers(Instruction& i, std::string_view opcode, std::string_view modifiers) {
   switch (i.pipe) {
     case Pipe::global_load:
@@ -222,7 +222,7 @@ void set_code_lines(std::vector<Instruction>& loop) {
   std::int32_t at = 0;
   for (Instruction& i : loop) {
     i.line = at / line_instructions;
-    // The text leaves out inner loops without trips, so what follows them is really further on.
+    // The text omits inner loops without trips, so what follows them is in fact further on.
     at = i.taken && i.count > 0 ? std::max(0, at - i.count) : at + 1;
   }
 }
@@ -303,7 +303,7 @@ class ProgramParser {
     loop_.resize(block.begin + length * block.copies);  // for 0 copies
   }
 
-  /// Bounds the memory that a short text can ask for.
+  /// Limits the memory that a short text can request.
   void count_instructions(std::size_t instructions) {
     if (instructions_left_ < instructions)
       throw std::invalid_argument("more instructions than the model has room for");

@@ -49,7 +49,7 @@ struct Instruction {
   bool wide = false;                     ///< integer multiply-add with a 64-bit product
   bool in_register = false;              ///< barrier whose id or thread count is in a register
   bool contiguous = false;               ///< global access that begins where the warp's previous one ended
-  bool guessed = false;                  ///< unknown opcode: pipe and latency are a guess
+  bool guessed = false;                  ///< unknown opcode: guessed pipe and latency
   bool same_address = false;             ///< load from the same addresses in every trip
   std::uint8_t stall = 1;                ///< cycles before the warp's next instruction may issue
   std::int8_t write = -1;                ///< scoreboard held until the result is available
@@ -63,7 +63,7 @@ struct Instruction {
   std::int32_t line = 0;  ///< instruction-cache line, of eight instructions
 };
 
-/// The machine code of a variant. Counts and bytes are of one trip of its loop.
+/// The machine code of a variant. Counts and bytes are per trip of its loop.
 struct Program {
   std::string family;
   std::string variant;
@@ -78,7 +78,7 @@ struct Program {
   /// Share of instructions with unknown opcodes.
   [[nodiscard]] double guessed_share() const;
   [[nodiscard]] int count(Pipe pipe) const;
-  /// Separate (not contiguous) places in global memory that a warp stores to.
+  /// Separate (not contiguous) places in global memory to which a warp stores.
   [[nodiscard]] int store_places() const;
   /// Bytes per lane of all accesses of this pipe.
   [[nodiscard]] double bytes(Pipe pipe) const;
@@ -94,8 +94,8 @@ constexpr double max_guessed_share = 0.02;
 /// Keyed by family and variant.
 using Programs = std::map<std::pair<std::string, std::string>, Program>;
 
-/// Reads descriptions as `occbench audit --describe` writes them. Throws std::invalid_argument with the
-/// line's number.
+/// Parses descriptions written by `occbench audit --describe`. Throws std::invalid_argument with the line
+/// number.
 Programs parse_programs(std::string_view text);
 
 }  // namespace occbench::theory

@@ -37,10 +37,10 @@ double Scheduler::earliest(const Warp& w) const {
 /// The hottest loop of the simulation: it has no branch that depends on a warp's state.
 void Scheduler::choose(const std::vector<Warp>& warps) {
   next_ = never;
-  chosen_ = -1;
+  chosen_warp_ = -1;
   if (last_ >= 0 && earliest(warps[static_cast<std::size_t>(last_)]) == issue_free_at_) {
     next_ = issue_free_at_;  // no warp can be earlier, and the last one has priority
-    chosen_ = last_;
+    chosen_warp_ = last_;
     return;
   }
   double earliest_issue = never;
@@ -57,15 +57,15 @@ void Scheduler::choose(const std::vector<Warp>& warps) {
   for (; candidates != 0; candidates &= candidates - 1) {
     const int index = warps_[static_cast<std::size_t>(std::countr_zero(candidates))];
     if (index == last_) {
-      chosen_ = index;
+      chosen_warp_ = index;
       return;
     }
-    if (chosen_ >= 0) {
+    if (chosen_warp_ >= 0) {
       const Warp& w = warps[static_cast<std::size_t>(index)];
-      const Warp& other = warps[static_cast<std::size_t>(chosen_)];
+      const Warp& other = warps[static_cast<std::size_t>(chosen_warp_)];
       if (w.block > other.block || (w.block == other.block && w.issued >= other.issued)) continue;
     }
-    chosen_ = index;
+    chosen_warp_ = index;
   }
 }
 
@@ -80,9 +80,9 @@ void Scheduler::stall_all(std::vector<Warp>& warps, double cycles) const {
 }
 
 double Scheduler::issue(std::vector<Warp>& warps) {
-  Warp& w = warps[chosen()];
+  Warp& w = warps[chosen_warp()];
   const Instruction& i = program_.loop[w.pc];
-  const std::uint8_t* const reads = last_ == chosen_ ? i.reads : i.reads_alone;
+  const std::uint8_t* const reads = last_ == chosen_warp_ ? i.reads : i.reads_alone;
   double t = next_;
   for (const std::size_t bank : {0, 1})
     if (reads[bank] > 0) {
@@ -93,7 +93,7 @@ double Scheduler::issue(std::vector<Warp>& warps) {
     }
   if (t > next_) stall_all(warps, t - next_);
   issue_free_at_ = t + 1;
-  if (i.pipe != Pipe::none) last_ = chosen_;
+  if (i.pipe != Pipe::none) last_ = chosen_warp_;
   ++issued_.instructions;
   w.ready = t + std::max<double>(i.stall, 1);
   w.issued = t;
@@ -106,7 +106,7 @@ double Scheduler::compute_address(double t, double cycles) {
   return start;
 }
 
-/// Its interval need not be whole, so instructions may queue for a fraction of a cycle.
+/// The interval may be fractional, so instructions may queue for part of a cycle.
 void Scheduler::use_tensor_core(double t, double busy) {
   tensor_free_at_ = std::max(tensor_free_at_, t) + busy;
   set_free_at(Pipe::tensor, std::floor(tensor_free_at_));

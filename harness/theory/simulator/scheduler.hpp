@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of an SM's four schedulers, as published and as this suite measures it:
+// One of an SM's four schedulers, as published and as measured by this suite:
 // - It issues one instruction per cycle, greedy then oldest: from the warp that issued last if that is
 //   ready, otherwise from the oldest ready warp (Rogers et al. 2012; Huerta et al. 2025, 5.1). A warp is
 //   ready when the stall count of its last instruction has elapsed and the scoreboards that the next one
@@ -35,7 +35,7 @@ class Scheduler {
   Scheduler(const Program& program, const Machine& machine, Issued& issued)
       : program_(program), m_(machine), issued_(issued) {}
 
-  /// Adds a warp by its index; call it in order of age, the oldest first.
+  /// Adds a warp by its index; call in order of age, oldest first.
   void add(int warp) { warps_.push_back(warp); }
   template <class Predicate>
   void remove_if(Predicate predicate) {
@@ -46,9 +46,9 @@ class Scheduler {
   void choose(const std::vector<Warp>& warps);
   /// The earliest issue of the chosen warp; `never` if none can issue.
   [[nodiscard]] double next() const { return next_; }
-  [[nodiscard]] std::size_t chosen() const { return static_cast<std::size_t>(chosen_); }
+  [[nodiscard]] std::size_t chosen_warp() const { return static_cast<std::size_t>(chosen_warp_); }
 
-  /// Issues the chosen warp's instruction; returns when, which operand reads may delay beyond next().
+  /// Issues the chosen warp's instruction; returns the time, which operand reads may delay beyond next().
   double issue(std::vector<Warp>& warps);
   /// Executes an instruction on one of the scheduler's own pipes.
   void execute(Warp& w, const Instruction& i, double t);
@@ -81,7 +81,7 @@ class Scheduler {
   std::array<double, memory_queue_size> dequeued_at_{};  ///< the last memory instructions, as a ring
   std::size_t memory_instructions_ = 0;
   double next_ = 0;
-  int chosen_ = -1;
+  int chosen_warp_ = -1;
 };
 
 }  // namespace occbench::theory

@@ -28,7 +28,7 @@ constexpr double launch_interval = fact("warp_launch_interval");
 struct BarrierGroup {
   int waiting = 0;
   int alive = 0;
-  double release_cycles = 0;  ///< for which releasing it occupies the barrier unit
+  double release_cycles = 0;  ///< time for which its release occupies the barrier unit
 };
 struct Block {
   std::size_t first_warp = 0;  ///< of its working warps, which are contiguous
@@ -72,7 +72,7 @@ class Sm {
   [[nodiscard]] std::int64_t most_trips() const { return most_trips_; }
 
   [[nodiscard]] Usage usage() const {
-    Usage usage{.cycles = std::max(end_, load_store_.drained()),
+    Usage usage{.cycles = std::max(end_, load_store_.drain_time()),
                 .issued = issued_.instructions,
                 .fma = issued_.fma,
                 .alu = issued_.alu,
@@ -132,7 +132,7 @@ class Sm {
 
   void issue(std::size_t scheduler) {
     Scheduler& s = schedulers_[scheduler];
-    Warp& w = warps_[s.chosen()];
+    Warp& w = warps_[s.chosen_warp()];
     const Instruction& i = program_.loop[w.pc];
     double t = s.issue(warps_);
     switch (i.pipe) {
@@ -205,7 +205,7 @@ class Sm {
     for (Scheduler& s : schedulers_) s.choose(warps_);
   }
 
-  /// Ends a warp, and with the last warp its block.
+  /// Retires a warp and, with its last warp, the block.
   void retire(const Warp& w, double t) {
     double end = std::max(w.ready, t + 1);
     for (const double released_at : w.scoreboards) end = std::max(end, released_at);
@@ -228,7 +228,7 @@ class Sm {
   SmWorkload workload_;
   int working_ = 0;            ///< warps of a block that run the loop
   int blocks_left_ = 0;        ///< not started
-  int slot_ = 0;               ///< of the next warp, among all schedulers
+  int slot_ = 0;               ///< of the next warp, over all schedulers
   double warps_to_start_ = 0;  ///< fraction of a working warp carried over to the next block
   Random random_{1 + static_cast<std::uint64_t>(workload_.sm)};
   Issued issued_;

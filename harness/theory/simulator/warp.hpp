@@ -16,8 +16,8 @@ namespace occbench::theory {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// Rounds to a whole cycle, as all issues are. Times are never negative, and truncation takes a third of the
-/// instructions of std::floor.
+/// Rounds to a whole cycle, as for all issues. Times are never negative, so truncation suffices; it takes a
+/// third of the instructions of std::floor.
 inline double whole_cycle(double t) { return static_cast<double>(static_cast<std::int64_t>(t + 0.5)); }
 
 struct Warp {
