@@ -14,7 +14,7 @@ constexpr std::size_t columns = 80;
 
 /// Prints the words of `text` from column `indent` on; a line feed begins a paragraph. `out` is in column
 /// `at`.
-void wrap(std::ostream& out, const std::string& text, std::size_t indent, std::size_t at) {
+void print_text(std::ostream& out, const std::string& text, std::size_t indent, std::size_t at) {
   std::istringstream paragraphs(text);
   for (std::string paragraph; std::getline(paragraphs, paragraph); at = 0) {
     if (at < indent) out << std::string(indent - at, ' ');
@@ -37,9 +37,9 @@ void print_row(std::ostream& out, const std::string& left, const std::string& ri
   out << "  " << left;
   if (left.size() + 4 > indent) {
     out << '\n';
-    wrap(out, right, indent, 0);
+    print_text(out, right, indent, 0);
   } else {
-    wrap(out, right, indent, 2 + left.size());
+    print_text(out, right, indent, 2 + left.size());
   }
 }
 
@@ -83,7 +83,7 @@ std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppForma
   const bool of_all = mode == CLI::AppFormatMode::All;
   const auto heading = [&](const std::string& text) { return '\n' + text + (of_all ? ":\n" : "\n"); };
   std::ostringstream out;
-  wrap(out, app->get_description() + '.', 0, 0);
+  print_text(out, app->get_description() + '.', 0, 0);
   const auto commands =
       app->get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
   out << "\nUsage: " << name << (commands.empty() ? " [OPTIONS]" : " COMMAND [OPTIONS]");
