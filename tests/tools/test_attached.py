@@ -53,18 +53,6 @@ def test_explain_says_what_to_work_on(program: Path, output_of: OutputOf) -> Non
     assert unknown.startswith("Unknown: ") and alone.startswith("Skipped, cooperative launch: 1 kernel")
 
 
-@pytest.mark.parametrize(("timing", "bound"), [("events", "at most 30 %"), ("activity", "30 %")])
-def test_only_events_bound_the_time_from_above(
-    program: Path, output_of: OutputOf, timing: str, bound: str
-) -> None:
-    env = json.loads((program / "env.json").read_text())
-    env["processes"] = [dict(id="process-1-0", command="app", timing=timing, why_events="")]
-    env["time"] = dict(wall_s=12.7, launching_s=1e-3, gpu_busy_s=3e-4)
-    (program / "env.json").write_text(json.dumps(env))
-    first = json.loads(output_of(explain.main, program, "--format", "json"))["the whole program"][0]
-    assert first.startswith(f"GPU busy {bound} of the ")
-
-
 def test_what_apply_leaves_alone_is_not_promised(program: Path, output_of: OutputOf) -> None:
     table = pd.read_csv(program / "kernels.csv", dtype=str, keep_default_na=False)
     table.loc[table["verdict"] == "faster at lower occupancy", "after"] = (
