@@ -33,10 +33,10 @@ TEST(AttachOverview, SaysWhatTakesTheTime) {
             "take the time.");
   EXPECT_EQ(said_of(1.1, 0.42),
             "GPU busy 38 % of the 1.1 s from first launch to last, of 12 s in all; idle or "
-            "copying for 680.0 us per launch: the host is the brake; its work, copies and "
+            "copying for 680.0 us per launch: the host is the bottleneck; its work, copies and "
             "waits come before occupancy.");
   EXPECT_NE(said_of(0.15, 0.06)
-                .find("idle or copying for 90.0 us per launch: launches are the brake; CUDA graphs "
+                .find("idle or copying for 90.0 us per launch: launches are the bottleneck; CUDA graphs "
                       "or larger batches come before occupancy."),
             std::string::npos)
       << said_of(0.15, 0.06);

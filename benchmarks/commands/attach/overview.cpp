@@ -23,9 +23,10 @@ constexpr double most_of_it = 0.5;
 /// What the idle time says.
 std::string reason_of(double busy, double gap_us) {
   if (busy >= mostly_busy) return "kernels take the time";
-  if (gap_us > long_gap_us) return "the host is the brake; its work, copies and waits come before occupancy";
+  if (gap_us > long_gap_us)
+    return "the host is the bottleneck; its work, copies and waits come before occupancy";
   if (busy < mostly_idle)
-    return "launches are the brake; CUDA graphs or larger batches come before occupancy";
+    return "launches are the bottleneck; CUDA graphs or larger batches come before occupancy";
   return text("CUDA graphs or larger batches could save up to %.0f %%", 100 * (1 - busy));
 }
 
