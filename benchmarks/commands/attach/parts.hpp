@@ -59,8 +59,8 @@ void print_versions(std::ostream& out, const attach::Collected& all,
 /// registers.csv; empty where no kernel has versions.
 [[nodiscard]] std::string registers_csv(const std::vector<attach::Verdict>& verdicts);
 
-/// "GPU busy 38 % of the 5.6 s from first launch to last, ...: launches are the bottleneck"; empty where the time
-/// was not recorded.
+/// "GPU busy 38 % of the 5.6 s from first launch to last, ...: launches are the bottleneck"; empty where
+/// the time was not recorded.
 [[nodiscard]] std::string sentence_of_time(const attach::Collected& all);
 
 /// "Judged, of GPU time: 53.0 % by fewer warps. Left: 28.0 % one block per SM, 5.0 % unknown."
