@@ -5,9 +5,9 @@
     occbench attach --observe --profiler-api -- torchrun --nproc-per-node 2 cost.py ddp STEPS
 
 Runs of one program lie a tenth apart, which hides what is to be seen. `small` is a layer so small that the
-host is the bottleneck. Prints the mean step that is watched over the mean one that is not, less 1, and the same of
-medians, which a busy host moves less; with 95 % intervals, of each rank. Without `attach` it prints what
-chance makes of it.
+host is the bottleneck. Prints the mean step that is watched over the mean one that is not, less 1, and the
+same of medians, which a busy host moves less; with 95 % intervals, of each rank. Without `attach` it prints
+what chance makes of it.
 """
 
 from __future__ import annotations
