@@ -125,8 +125,16 @@ Problem problem_of(Arena& arena, const Parameters& parameters, const Work& work,
                    double tolerance, Expected expected) {
   Problem problem = problem_of(arena, parameters, work, count * sizeof(T),
                                [=, &arena] { return arena.first_mismatch<T>(count, tolerance, expected); });
-  problem.reference_reaches = true;
+  problem.reference_covers_timed = true;
   return problem;
+}
+
+/// Variant::max_iterations of a family that writes one T per thread: `limit`; 0 if the output is too small.
+template <class T>
+auto unless_too_many_threads(std::int64_t limit = std::int64_t{1} << 30) {
+  return [limit](const Arena& arena, const Shape& shape) {
+    return static_cast<std::size_t>(shape.threads()) * sizeof(T) <= arena.output_bytes() ? limit : 0;
+  };
 }
 
 /// Problem::poison of a family that writes one T per thread.
@@ -154,7 +162,7 @@ class OncePerRow {
 
  private:
   Compute compute_;
-  std::uint64_t id_ = unused_id();
+  std::uint64_t id_ = next_id();
 };
 
 /// Calls f(std::integral_constant<int, value>()) for each value in order: a compile-time dial.

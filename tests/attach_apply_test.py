@@ -24,7 +24,7 @@ class Apply(AttachCase):
     def runs(self) -> list[dict[str, str]]:
         return rows(self.folder / "applied/runs.csv")
 
-    def test_the_level_is_set_on_every_launch_of_every_second_run(self) -> None:
+    def test_applies_level_to_all_launches_of_alternate_runs(self) -> None:
         for n, way in enumerate(("proc", "opened", "kernel", "own_stream", "ex")):
             with self.subTest(way):
                 self.folder = Path(self.folder) / str(n)
@@ -43,7 +43,7 @@ class Apply(AttachCase):
                 self.assertEqual(self.env("applied")["kind"], "attach_apply")
                 self.assertFalse((self.folder / "applied/runs").exists())
 
-    def test_the_best_of_a_finished_run(self) -> None:
+    def test_applies_best_level_of_a_finished_run(self) -> None:
         program = f"{PROC} lower_k 1500"
         self.attach(f"-- {program}", output=None)
         kept = self.folder / "results/attach/attach_opened"
@@ -59,7 +59,7 @@ class Apply(AttachCase):
             for path in (self.folder / "applied").iterdir():
                 path.unlink()
 
-    def test_advice_is_for_its_shape(self) -> None:
+    def test_best_level_falls_back_to_the_launch_shape(self) -> None:
         """Arguments may be new in each process: without advice for them, that for their shape holds."""
         self.attach(f"-- {PROC} lower_k 1500", output=None)
         kept = self.folder / "results/attach/attach_opened"
@@ -78,11 +78,11 @@ class Apply(AttachCase):
             for path in (self.folder / "applied").iterdir():
                 path.unlink()
 
-    def test_other_kernels_stay_as_they_are(self) -> None:
+    def test_other_kernels_are_not_changed(self) -> None:
         done = self.apply(f"--apply ^latency=1/4 --pairs 1 -- {PROC} flat_k 200 unload")
         self.assertEqual(self.noted(), ["400 0", "400 0", "400 200"], done.stderr)
 
-    def test_the_programs_own_steps_are_compared(self) -> None:
+    def test_compares_step_times_of_the_program(self) -> None:
         """Between the profiler's calls, and from one push of a range to the next."""
         for words, end, changed, steps, name in (
             ("--profiler-api", "profiled", "900 300", "1", "Step between the profiler's calls: "),
@@ -103,7 +103,7 @@ class Apply(AttachCase):
             for path in (self.folder / "applied").iterdir():
                 path.unlink()
 
-    def test_pairs_end_when_the_gain_is_shown(self) -> None:
+    def test_stops_pairs_once_the_gain_is_significant(self) -> None:
         """The fake's launches take the same time in each run: 20 % less, or no more and no less."""
         done = self.apply(f"--apply ^lower=1/2 -- {PROC} lower_k 300")
         self.assertEqual(len(self.noted()), 17, done.stderr)
@@ -128,7 +128,7 @@ class Apply(AttachCase):
         self.assertEqual(self.noted(), ["3000 0", "3000 0", "3000 3000"], done.stderr)
         self.assertRegex(done.stderr, r"Expected by single launches: -1[78]\.\d % of GPU time")
 
-    def test_output_that_differs(self) -> None:
+    def test_reports_different_stdout(self) -> None:
         done = self.apply(f"--apply flat=1/2 --pairs 2 -- {PROC} flat_k 100 says")
         self.assertEqual((done.returncode, done.stdout), (125, "failed 0\nas it was\n"))
         self.assertIn("stdout DIFFERS with fewer warps", done.stderr)
@@ -144,9 +144,9 @@ class Apply(AttachCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("stdout was empty in all runs, so that it says nothing", done.stderr)
 
-    def test_a_program_that_fails(self) -> None:
+    def test_reports_failing_program(self) -> None:
         cases = {  # its end, the code, the sentence, whether stdout was shown
-            "exit42": (42, "failed in run 1, a plain one: exit code 42", "failed 0\n"),
+            "exit42": (42, "failed in run 1, without changes: exit code 42", "failed 0\n"),
             "crash": (128 + signal.SIGSEGV, "was ended by signal 11", "failed 0\n"),
             "fails": (
                 9,
@@ -175,7 +175,7 @@ class Apply(AttachCase):
             "--apply k=2 -- true": (125, "the level lies between 0 and 1"),
             "--apply k -- true": (125, "write best, or KERNEL=LEVEL"),
             "--apply (=1/2 -- true": (125, "--apply '('"),
-            "--apply k=much -- true": (125, "--apply 'much' is no share"),
+            "--apply k=much -- true": (125, "--apply 'much' is not a share"),
             "--apply k=1/2 --pairs 0 -- true": (125, "--pairs '0' is less than 1"),
             "--apply k=1/2 --observe -- true": (125, "--apply changes launches"),
             "--apply k=1/2 -- no-such-program": (127, "No such file"),
@@ -190,7 +190,7 @@ class Apply(AttachCase):
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
                 self.assertFalse((self.folder / "results").exists())
 
-    def test_drivers_that_cannot(self) -> None:
+    def test_reports_unsupported_driver(self) -> None:
         for words in (f"{OPENED} opened flat_k 10", f"{PROC} flat_k 10"):
             variables = driver(11040) if "opened flat" in words else {"FAKE_REFUSES": "1"}
             done = self.attach(f"--apply flat=1/2 -- {words}", output="none", **variables)

@@ -23,7 +23,7 @@ std::string image(const std::string& name) {
   return content;
 }
 
-TEST(AttachCode, FindsThemInEveryKindOfImage) {
+TEST(AttachCode, FindsSmemSizeReadersInEveryImageFormat) {
   for (const char* name : {"attach_smem_size.cubin", "attach_smem_size.fatbin",
                            "attach_smem_size-packed.fatbin", "attach_smem_size.ptx"}) {
     const std::string content = image(name);
@@ -33,13 +33,13 @@ TEST(AttachCode, FindsThemInEveryKindOfImage) {
   }
 }
 
-TEST(AttachCode, LooksAtTheCodeOfTheseDevicesAlone) {
+TEST(AttachCode, SearchesOnlyCodeOfTheGivenArchitectures) {
   const std::string content = image("attach_smem_size.fatbin");
   EXPECT_EQ(search_code(content.c_str(), {90}).smem_readers, askers);
   EXPECT_TRUE(search_code(content.c_str(), {75}).smem_readers.empty());
 }
 
-TEST(AttachCode, LooksAtTextOnlyWhereItIsCompiled) {
+TEST(AttachCode, SearchesPtxOnlyWhereTheDriverWouldJitIt) {
   std::string content = image("attach_smem_size-text.fatbin");  // code for 9.0, and text
   const std::size_t text = content.find(".version");
   ASSERT_NE(text, std::string::npos);
@@ -51,7 +51,7 @@ TEST(AttachCode, LooksAtTextOnlyWhereItIsCompiled) {
   EXPECT_EQ(search_code(content.c_str(), {90, 100}).smem_readers, askers);
 }
 
-TEST(AttachCode, LooksBehindTheWrapperOfTheRuntime) {
+TEST(AttachCode, UnwrapsTheRuntimesFatbinWrapper) {
   const std::string content = image("attach_smem_size.fatbin");
   struct {
     unsigned magic = 0x466243b1, version = 1;
@@ -61,7 +61,7 @@ TEST(AttachCode, LooksBehindTheWrapperOfTheRuntime) {
   EXPECT_EQ(search_code(&wrapper, {}).smem_readers, askers);
 }
 
-TEST(AttachCode, SaysWhatItCannotRead) {
+TEST(AttachCode, ReportsUnreadableImages) {
   std::string content = image("attach_smem_size-packed.fatbin");
   std::fill(content.begin() + 200, content.end(), 'x');
   EXPECT_FALSE(search_code(content.c_str(), {}).is_whole);
@@ -69,7 +69,7 @@ TEST(AttachCode, SaysWhatItCannotRead) {
 }
 
 // As nvdisasm shows them.
-TEST(AttachCode, KnowsTheInstructions) {
+TEST(AttachCode, RecognizesInstructionsThatReadTheSmemSize) {
   struct {
     const char* text;
     std::uint64_t low, high;
@@ -94,7 +94,7 @@ TEST(AttachCode, KnowsTheInstructions) {
     EXPECT_EQ(reads_smem_size(i.low, i.high, i.capability), i.reads) << i.text;
 }
 
-TEST(AttachCode, TellsKernelsThatWaitForOtherBlocks) {
+TEST(AttachCode, DetectsKernelsThatWaitForOtherBlocks) {
   const std::vector<std::string> independent = {"divides", "loads_once", "sums", "sums_in_the_last_block"};
   for (const char* name :
        {"attach_block_waits-80.cubin", "attach_block_waits-90.cubin", "attach_block_waits-100.cubin"}) {
@@ -106,7 +106,7 @@ TEST(AttachCode, TellsKernelsThatWaitForOtherBlocks) {
   }
 }
 
-TEST(AttachCode, TakesTextForKernelsThatMayWait) {
+TEST(AttachCode, TreatsPtxKernelsAsPossiblyDependent) {
   const SearchedCode found = search_code(image("attach_block_waits.ptx").c_str(), {});
   EXPECT_TRUE(found.independent.empty());
   EXPECT_EQ(found.perhaps_dependent.size(), 11);

@@ -40,7 +40,7 @@ TEST(AttachCollect, DamagedFilesAreReported) {
     EXPECT_TRUE(all.kernels.empty());
   }
   std::filesystem::remove(folder / "process-1-0.counts");
-  EXPECT_FALSE(collect(folder).complaints.empty());
+  EXPECT_FALSE(collect(folder).warnings.empty());
   std::filesystem::remove(folder / "process-1-0.txt");
   {
     std::ofstream notes(folder / not_attached_file);
@@ -49,15 +49,15 @@ TEST(AttachCollect, DamagedFilesAreReported) {
   }
   const std::string text =
       "6 processes were not attached to: /a (setuid), /b (setuid) x 2, /c (setuid), /d (setuid), 1 more";
-  EXPECT_EQ(collect(folder).complaints, std::vector{text});
-  std::filesystem::resize_file(folder / not_attached_file, most_not_attached_bytes);
-  EXPECT_EQ(collect(folder).complaints, std::vector{"at least " + text});
+  EXPECT_EQ(collect(folder).warnings, std::vector{text});
+  std::filesystem::resize_file(folder / not_attached_file, max_not_attached_bytes);
+  EXPECT_EQ(collect(folder).warnings, std::vector{"at least " + text});
   std::filesystem::resize_file(folder / not_attached_file, std::uintmax_t{1} << 40);
-  EXPECT_EQ(collect(folder).complaints.size(), 1U);
+  EXPECT_EQ(collect(folder).warnings.size(), 1U);
   std::filesystem::remove_all(folder);
 }
 
-TEST(AttachRecordLines, HaveTheFieldsOfTheirList) {
+TEST(AttachRecordLines, RoundTripAndTolerateExtraFields) {
   const std::string line =
       "signature\t2\t1\t21120\t1\t1\t256\t1\t1\t0\t8\t57dcee27a9a684da\t3\tstep "
       "one\t2\t9a29ebc646c66d6c\t\t-1\t132\n";
@@ -90,7 +90,7 @@ TEST(AttachRecordLines, HaveTheFieldsOfTheirList) {
 }
 
 /// As processes wrote it before lines were made of records.
-TEST(AttachCollect, ReadsARecordedLog) {
+TEST(AttachCollect, ReadsALogOfAnOlderWriter) {
   const auto folder = std::filesystem::temp_directory_path() / "occbench-attach-recorded";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directory(folder);
@@ -112,7 +112,7 @@ TEST(AttachCollect, ReadsARecordedLog) {
          "cut of";
   {
     std::ofstream counts(folder / "process-7-0.counts", std::ios::binary);
-    // Full::no, launching for 3 s; launches, captured, changed
+    // Full::none, launching for 3 s; launches, captured, changed
     const std::uint64_t first[] = {0, 3'000'000'000, 30, 2, 1};
     counts.write(reinterpret_cast<const char*>(first), sizeof first);
   }
@@ -127,7 +127,7 @@ TEST(AttachCollect, ReadsARecordedLog) {
   const Kernel& sum = twice.kernels.at(0);
   EXPECT_EQ(std::tuple(twice.kernels.size(), sum.launches, sum.captured, sum.changed, sum.seen_whole.samples),
             std::tuple(1U, 60U, 4U, 2U, 10U));
-  EXPECT_EQ(all.complaints, std::vector<std::string>{"process-7-0: a sentence"});
+  EXPECT_EQ(all.warnings, std::vector<std::string>{"process-7-0: a sentence"});
   EXPECT_EQ(all.processes.at(0).command, "program ");
   EXPECT_EQ(all.processes[0].timing, "activity");
   EXPECT_EQ(all.time.launching_s, 3);
@@ -148,10 +148,10 @@ TEST(AttachCollect, ReadsARecordedLog) {
 }
 
 /// "0000000000000000" stands for arguments beyond those that are told apart.
-TEST(AttachCollect, KernelsOfTooManyArgumentsAreOne) {
+TEST(AttachCollect, MergesVariantsOnceArgumentsOverflow) {
   KernelTable table;
   for (const char* const arguments : {"57dcee27a9a684da", "0000000000000000"}) {
-    Kernel& k = table[table.place_of({.name = "k", .arguments = arguments}, {})];
+    Kernel& k = table[table.index_of({.name = "k", .arguments = arguments}, {})];
     k.launches = k.captured = k.changed = k.timed = k.by_record = k.overlapping = k.untouched_timed = 2;
     k.untouched_us = 2;
   }

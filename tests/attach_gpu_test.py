@@ -39,7 +39,7 @@ class OnDevice(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def test_planted_kernels(self) -> None:
+    def test_verdicts_of_synthetic_kernels(self) -> None:
         run = partial(self.planted, "400")
         plain = run()
         self.assertEqual(run(), plain)
@@ -56,7 +56,7 @@ class OnDevice(unittest.TestCase):
                         message = {r["verdict"] for r in found if f"{kernel}(" in r["kernel"]}
                         self.assertEqual(message, {verdict}, kernel)
 
-    def test_planted_need_of_sms(self) -> None:
+    def test_sm_verdicts_of_synthetic_kernels(self) -> None:
         run = partial(self.planted, "200 sms")
         plain = run()
         self.assertEqual(run(), plain)
@@ -79,7 +79,7 @@ class OnDevice(unittest.TestCase):
                         judged = {row[column] for row in of if row["launches"] != row["captured"]}
                         self.assertEqual(judged, {verdict}, kernel)
 
-    def test_planted_graph(self) -> None:
+    def test_verdicts_of_a_synthetic_graph(self) -> None:
         run = partial(self.planted, "4000 graph")
         plain = run()
         self.assertEqual(run(), plain)
@@ -96,7 +96,7 @@ class OnDevice(unittest.TestCase):
                 arms = [r for r in rows(Path(folder) / "g/arms.csv") if r["kernel_id"] == own[0]["kernel_id"]]
                 self.assertEqual({r["verdict"] for r in own}, {verdict}, (own, arms))
 
-    def test_planted_green_context(self) -> None:
+    def test_verdicts_in_a_green_context(self) -> None:
         """A grid of one residency is several waves of a part of the SMs. On all of them it may be changed as
         well, as its machine code waits for no other block; a single launch gives no verdict."""
         run = partial(self.planted, "300 green")

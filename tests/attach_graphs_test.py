@@ -11,7 +11,7 @@ from command import rows, validated
 
 
 class Graphs(AttachCase):
-    def test_kernels_of_graphs_are_counted(self) -> None:
+    def test_counts_kernels_of_graphs(self) -> None:
         done = self.attach(f"-- {OPENED} proc flat_k 100 graph")
         graphs = {
             k["kernel"]: (k["launches"], k["graph_kernels"]) for k in self.kernels() if "graph" in k["why"]
@@ -48,7 +48,7 @@ class Graphs(AttachCase):
                 for arm, time in zip(lower, times, strict=False):
                     self.assertAlmostEqual(float(arm["time_median_s"]), time * 1e-6, delta=0.5e-6)
             self.assertRegex(done.stderr, r"latency_k +21120 +\d+ +3 .* needs occupancy +8 registers fewer")
-            self.assertIn("CUDA graphs hold 100 % of GPU time. With 75 % of the warps", done.stderr)
+            self.assertIn("CUDA graphs take 100 % of GPU time. With 75 % of the warps", done.stderr)
             self.assertNotIn("known well enough", done.stderr)  # nothing else has any time
             folder = self.folder / f"r{n}"
             found = validated(folder)
@@ -63,7 +63,7 @@ class Graphs(AttachCase):
             for command in (("report", folder), ("compare", folder, folder)):
                 self.assertEqual(run_tool(*command).returncode, 0)
 
-    def test_graphs_that_the_program_updates(self) -> None:
+    def test_graph_updates_by_the_program(self) -> None:
         words = f"{OPENED} proc latency_k 2000"
         plain = subprocess.run(
             [*words.split(), "update", "21120"], text=True, capture_output=True, env=os.environ | driver()
@@ -78,7 +78,7 @@ class Graphs(AttachCase):
         self.attach(f"-- {words} resize 21120", output="resized")  # another shape: another graph
         self.assertIn("CUDA graph that the program updates", {k["why"] for k in self.kernels("resized")})
 
-    def test_graphs_that_are_updated_from_others(self) -> None:
+    def test_graph_updates_from_other_graphs(self) -> None:
         for end, words, variables, kernels in (
             ("set_node", "latency_k", {}, {"latency_k": "needs occupancy"}),
             ("recapture", "latency_k:40,flat_k", {}, {"latency_k": "needs occupancy", "flat_k": "saturated"}),
@@ -96,7 +96,7 @@ class Graphs(AttachCase):
             self.assertEqual({k: v for k, v in judged.items() if v not in ("", "skipped")}, kernels, to)
         self.assertIn("CUDA graph that the program updates", {k["why"] for k in self.kernels(to)})
 
-    def test_graphs_that_are_let_go(self) -> None:
+    def test_graphs_that_are_not_throttled(self) -> None:
         program = f"{OPENED} proc latency_k:40,flat_k 2000"
         done = self.attach(f"-- {program} disable", output="updated")
         graphs = [k for k in self.kernels("updated") if "graph of" in k["kernel"]]
@@ -115,7 +115,7 @@ class Graphs(AttachCase):
             changed = {x["arm"] for x in rows(self.folder / to / "launches.csv")} - {"untouched"}
             self.assertEqual(changed, set(), to)
 
-    def test_the_budget_bounds_what_graphs_cost(self) -> None:
+    def test_budget_limits_extra_time_of_graphs(self) -> None:
         self.attach(f"--budget 5% -- {OPENED} proc latency_k:40,flat_k 5000 replay")
         launches = rows(self.folder / "r/launches.csv")
         extra = sum(max(0.0, float(x["time_s"]) - 505e-6) for x in launches)

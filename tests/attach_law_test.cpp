@@ -74,7 +74,7 @@ std::vector<Slowdown> levels_below(const Curve& curve, int natural) {
   return levels;
 }
 
-TEST(AttachLaw, LooksBelowAFirstLevelThatMayBeNoSlower) {
+TEST(AttachGain, UsesTheNextLevelIfTheFirstShowsNoSlowdown) {
   const auto gain = [](double first, double error) {
     const std::vector<Slowdown> levels{{.warps = 0.75, .change = {first, first - error, first + error}},
                                        {.warps = 0.5, .change = {0.3, 0.29, 0.31}},
@@ -92,7 +92,7 @@ TEST(AttachLaw, LooksBelowAFirstLevelThatMayBeNoSlower) {
   EXPECT_NEAR(gain(0.02, 0.01), std::pow(0.06, 1.5) * 0.2, 1e-9);
 }
 
-TEST(AttachLaw, HoldsForTheSuitesKernelsWithTheirHighestLevelHidden) {
+TEST(AttachGain, PredictsTheHiddenTopLevelOfCommittedRuns) {
   ASSERT_FALSE(committed_runs().empty());
   for (const auto& run : committed_runs()) {
     std::set<std::string> kernels;

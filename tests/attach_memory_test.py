@@ -14,7 +14,7 @@ ERROR = 99  # valgrind's, of whatever process
 
 @unittest.skipUnless(VALGRIND, "needs valgrind")
 class Memory(AttachCase):
-    def test_no_arm_and_no_end_reads_memory_that_is_not_there(self) -> None:
+    def test_valgrind_finds_no_invalid_access(self) -> None:
         path = f"{FAKE}/lib-cupti:{driver()['LD_LIBRARY_PATH']}"
         for n, (words, code) in enumerate(
             (

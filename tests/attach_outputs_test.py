@@ -44,7 +44,7 @@ class Outputs(AttachCase):
             done.stderr,
         )
 
-    def test_the_same(self) -> None:
+    def test_same_stdout(self) -> None:
         done = self.check(CAPPED)
         self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
         self.assert_message(done, SAME)
@@ -58,7 +58,7 @@ class Outputs(AttachCase):
         found = validated(self.folder / "r")
         self.assertEqual(found.returncode, 0, found.stdout)
 
-    def test_with_caps_alone_it_differs(self) -> None:
+    def test_stdout_differs_only_with_caps(self) -> None:
         """At the end of much output, of which the first run's is shown; what was measured is kept."""
         much = 20_000_000
         done = self.check(f"head -c {much} /dev/zero; {CAPPED} says")
@@ -69,17 +69,17 @@ class Outputs(AttachCase):
         self.assertEqual((env["same_stdout"], env["exit_code"]), (False, 0))
         self.assertTrue((self.folder / "r/registers.csv").exists())
 
-    def test_plain_runs_differ(self) -> None:
+    def test_stdout_differs_between_plain_runs(self) -> None:
         done = self.check(f"echo $$; {CAPPED} says")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_message(done, MIXED)
         self.assertNotIn("same_stdout", self.env())
 
-    def test_a_program_that_prints_nothing_proves_nothing(self) -> None:
+    def test_empty_stdout_verifies_nothing(self) -> None:
         done = self.check(f"{CAPPED} > /dev/null")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_message(done, None)
-        self.assertIn("stdout was empty, so that it says nothing", done.stderr)
+        self.assertIn("stdout was empty: it cannot verify the caps", done.stderr)
         self.assertNotIn("same_stdout", self.env())
         done = self.check(
             f"echo >> runs; [ $(wc -l < runs) != 2 ] || echo x; {CAPPED} > /dev/null", output="prints"
@@ -91,7 +91,7 @@ class Outputs(AttachCase):
         for n, (end, code) in enumerate((("exit42", 42), ("crash", 128 + signal.SIGSEGV))):
             done = self.attach(f"--registers 64 --check-output -- {CAPPED} {end}", output=f"r{n}")
             self.assertEqual((done.returncode, done.stdout), (code, "failed 0\n"))
-            self.assertIn("the program failed in run 1, a plain one: ", done.stderr)
+            self.assertIn("the program failed in run 1, without changes: ", done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
             self.assertFalse((self.folder / f"r{n}").exists())
 
@@ -112,12 +112,12 @@ class Outputs(AttachCase):
     def test_the_second_plain_run_fails(self) -> None:
         done = self.check(f"echo >> runs; [ $(wc -l < runs) != 3 ] || exit 7; {CAPPED}")
         self.assertEqual((done.returncode, done.stdout), (7, "failed 0\n"))
-        self.assertIn("the program failed in run 3, a plain one: exit code 7", done.stderr)
+        self.assertIn("the program failed in run 3, without changes: exit code 7", done.stderr)
         self.assert_message(done, None)
         self.assertEqual(self.env()["exit_code"], 0)
         self.assertNotIn("same_stdout", self.env())
 
-    def test_without_caps_there_is_nothing_to_compare(self) -> None:
+    def test_without_caps_nothing_is_compared(self) -> None:
         for n, (program, message) in enumerate(
             (
                 (f"{OPENED} proc caps_k:128 200", "No kernel has PTX that a cap"),

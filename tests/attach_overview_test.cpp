@@ -27,7 +27,7 @@ std::string said_of(double launching_s, double busy_s, unsigned blocks = 10'560)
   return sentence_of_time(all);
 }
 
-TEST(AttachOverview, SaysWhatTakesTheTime) {
+TEST(AttachOverview, NamesTheBottleneckOfTheRun) {
   EXPECT_EQ(said_of(1.05, 1),
             "GPU busy 95 % of the 1.1 s from first launch to last, of 12 s in all: kernels "
             "take the time.");
@@ -43,7 +43,7 @@ TEST(AttachOverview, SaysWhatTakesTheTime) {
   EXPECT_NE(said_of(0.15, 0.1).find("could save up to 33 %."), std::string::npos) << said_of(0.15, 0.1);
 }
 
-TEST(AttachOverview, WhatIsIdleIsSharedByLaunchesThatWereNotCaptured) {
+TEST(AttachOverview, DividesIdleTimeByUncapturedLaunches) {
   Collected all;
   all.kernels = {launched(10'560)};
   all.kernels[0].launches = 1500;
@@ -53,7 +53,7 @@ TEST(AttachOverview, WhatIsIdleIsSharedByLaunchesThatWereNotCaptured) {
       << sentence_of_time(all);
 }
 
-TEST(AttachOverview, TimesOfShortLaunchesByEventsAreABound) {
+TEST(AttachOverview, EventTimesOfShortLaunchesAreAnUpperBound) {
   const auto said = [](double busy_s, const char* timing) {
     Collected all;
     all.kernels = {launched(10'560)};
@@ -70,33 +70,34 @@ TEST(AttachOverview, TimesOfShortLaunchesByEventsAreABound) {
   EXPECT_TRUE(said(0.5, "events").starts_with("GPU busy 50 % of")) << said(0.5, "events");
 }
 
-TEST(AttachOverview, WorkAfterTheLastLaunchIsNoMoreThanTheWhole) {
+TEST(AttachOverview, CapsBusyShareAt100Percent) {
   EXPECT_NE(said_of(0.01, 1).find("GPU busy 100 % of the 1.0 s"), std::string::npos) << said_of(0.01, 1);
   EXPECT_EQ(said_of(0, 0), "");
 }
 
-TEST(AttachOverview, SaysHowMuchTimeSmallGridsHold) {
+TEST(AttachOverview, ReportsTheGpuTimeOfSmallGrids) {
   EXPECT_EQ(said_of(1, 1).find("wave"), std::string::npos);
   EXPECT_NE(
-      said_of(1, 1, 300).find("less than one wave hold 100.0 % of GPU time, those with fewer blocks than "
+      said_of(1, 1, 300).find("less than one wave take 100.0 % of GPU time, those with fewer blocks than "
                               "SMs 0.0 %: larger batches"),
       std::string::npos)
       << said_of(1, 1, 300);
   EXPECT_NE(said_of(1, 1, 64).find("than SMs 100.0 %"), std::string::npos) << said_of(1, 1, 64);
 }
 
-TEST(AttachOverview, EndsWithWhatWasJudgedAndWhatIsLeft) {
+TEST(AttachOverview, ReportsJudgedAndUnjudgedGpuTime) {
   Collected all;
   std::vector<Verdict> verdicts;
   for (const Finding finding : {Finding::saturated, Finding::skipped, Finding::unknown, Finding::needs_l1}) {
     all.kernels.push_back(launched(10'560));
     verdicts.push_back({.finding = finding, .why = finding == Finding::skipped ? "cluster launch" : "why"});
   }
-  EXPECT_EQ(sentence_of_judged(all, verdicts),
-            "Judged, of GPU time: 50.0 % by fewer warps. Left: 25.0 % cluster launch, 25.0 % unknown.");
+  EXPECT_EQ(
+      sentence_of_judged(all, verdicts),
+      "GPU time with a verdict: 50.0 % by fewer warps. Without: 25.0 % cluster launch, 25.0 % unknown.");
   all.kernels.resize(1);
   verdicts = {{.finding = Finding::unknown}};
-  EXPECT_EQ(sentence_of_judged(all, verdicts), "Judged, of GPU time: nothing. Left: 100.0 % unknown.");
+  EXPECT_EQ(sentence_of_judged(all, verdicts), "GPU time with a verdict: nothing. Without: 100.0 % unknown.");
 }
 
 }  // namespace

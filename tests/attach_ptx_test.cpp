@@ -11,7 +11,7 @@ using Names = std::vector<std::string>;
 
 const std::string head = "// made by hand\n.version 9.0\n.target sm_90a, debug\n.address_size 64\n";
 
-TEST(AttachPtx, KnowsAModuleByItsBeginning) {
+TEST(AttachPtx, RecognizesPtxByItsVersionDirective) {
   EXPECT_TRUE(is_ptx(head));
   EXPECT_TRUE(is_ptx("/* .global */ \n  .version 8.0"));
   for (const char* other : {"",
@@ -23,7 +23,7 @@ TEST(AttachPtx, KnowsAModuleByItsBeginning) {
   EXPECT_EQ(target_of(".version 9.0"), 0);
 }
 
-TEST(AttachPtx, LeavesKernelsWithVariablesOut) {
+TEST(AttachPtx, ExcludesKernelsThatUseModuleVariables) {
   const std::string module =
       head +
       ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
@@ -44,7 +44,7 @@ TEST(AttachPtx, LeavesKernelsWithVariablesOut) {
   EXPECT_EQ(kernels_without_variables(module + ".alias a, b;"), Names{});
 }
 
-TEST(AttachPtx, SetsTheCapInPlaceOfAnother) {
+TEST(AttachPtx, ReplacesAnExistingMaxnreg) {
   const std::string before =
       head + ".global .u32 n;\n.entry a(.param .u64 p)\n.maxntid 256, 1, 1\n.maxnreg 64\n";
   const std::string capped =
@@ -54,7 +54,7 @@ TEST(AttachPtx, SetsTheCapInPlaceOfAnother) {
   EXPECT_EQ(capped.find("64\n{"), std::string::npos);
 }
 
-TEST(AttachPtx, SurvivesWhatIsNoModule) {
+TEST(AttachPtx, AcceptsMalformedPtxWithoutCrashing) {
   for (const char* text :
        {"", "{", "}", "}}}{{{", ".entry", ".entry {", ".func (", ".func ;", "/*", "\"", "//", ".entry x {"}) {
     static_cast<void>(kernels_without_variables(text));

@@ -45,15 +45,15 @@ class Recorded(AttachCase):
             times.setdefault(launch["timed_by"], []).append(1e6 * float(launch["time_s"]))
         return times
 
-    def test_counters_judge_what_cannot_be_changed(self) -> None:
+    def test_counters_give_verdict_for_unchangeable_kernels(self) -> None:
         """Grids of no more blocks than SMs; one metric of the fake's samples at 88 %, all others at 10 %."""
         cases = {
             "tensor": (
                 "throughput limit",
-                "tensor cores at 88 %, occupancy is not the lever (no more",
+                "tensor cores at 88 %: more occupancy would not help (no more",
             ),
             "dramc": ("throughput limit", "DRAM at 88 %"),
-            "none": ("latency", "nothing over 40 %"),
+            "none": ("latency", "no unit over 40 %"),
         }
         for high, (verdict, why) in cases.items():
             with self.subTest(high):
@@ -78,11 +78,11 @@ class Recorded(AttachCase):
         lines = [line for line in message.splitlines() if str(self.folder) not in line]
         self.assertLessEqual(max(map(len, lines)), 80, message)
         verdict = (
-            "throughput limit: tensor cores at 88 %, occupancy is not the lever (no more blocks than SMs)"
+            "throughput limit: tensor cores at 88 %: more occupancy would not help (no more blocks than SMs)"
         )
         self.assertIn(verdict, " ".join(message.split()))
 
-    def test_counters_are_given_back_at_every_end(self) -> None:
+    def test_counters_are_released_at_every_exit(self) -> None:
         """The fake aborts if it is called after its destructors, as libnvperf crashes."""
         for end, code in {"return": 0, "exit42": 42, "_exit": 7, "fork": 0}.items():
             with self.subTest(end):
@@ -92,14 +92,14 @@ class Recorded(AttachCase):
                 self.assertEqual((done.returncode, done.stdout), (code, "failed 0\n"), done.stderr)
                 self.assertTrue((self.folder / end / "counters.csv").exists(), done.stderr)
 
-    def test_counters_that_cannot_be_had(self) -> None:
+    def test_reports_unavailable_counters(self) -> None:
         """One line; the rest goes on."""
         cases = {
             "forbids": "no counters: the driver forbids counters: run as root",
             "busy": "no counters: another tool or process has the counters",
             "taken": "no counters: CUPTI is taken by another tool",
             "clock": "counters: samples have another clock than CUPTI's records",
-            "overflows": "counters: a window had more samples than room",
+            "overflows": "counters: the sample buffer overflowed",
         }
         for behaviour, message in cases.items():
             with self.subTest(behaviour):
@@ -135,18 +135,18 @@ class Recorded(AttachCase):
                 if time is not None:
                     self.assertAlmostEqual(1e6 * seconds, time, delta=0.1)
 
-    def test_of_a_short_program_all_comes_at_the_end(self) -> None:
+    def test_short_program_delivers_records_at_exit(self) -> None:
         for end in ("return", "_exit"):
             self.with_cupti(f"--timing activity -- {OPENED} proc flat_k 20 {end}", end)
             found = {by: len(times) for by, times in self.timed_by(end).items()}
             self.assertEqual(found, {"activity": 20})
 
-    def test_events_are_the_default_and_take_no_cupti(self) -> None:
+    def test_event_timing_does_not_use_cupti(self) -> None:
         done = self.recorded(f"{OPENED} proc flat_k 500", timing="events")
         self.assertEqual((self.process(), list(self.timed_by())), (("events", ""), ["events"]))
         self.assertNotIn("Timed by", done.stderr)
 
-    def test_where_cupti_is_taken_events_are_used(self) -> None:
+    def test_falls_back_to_events_if_cupti_is_in_use(self) -> None:
         cases = {
             "taken": (dict(FAKE_CUPTI="taken"), "another tool (error 39)"),
             "injected": (dict(CUDA_INJECTION64_PATH="/no/such.so"), "an injected tool"),
@@ -161,21 +161,21 @@ class Recorded(AttachCase):
         done = self.attach(f"--timing activity -- {OPENED} proc flat_k 500", output="none")
         self.assertEqual((done.returncode, self.process("none")[0]), (0, "events"), done.stderr)
 
-    def test_auto_leaves_a_program_that_has_loaded_cupti_alone(self) -> None:
+    def test_auto_timing_avoids_cupti_if_already_loaded(self) -> None:
         self.recorded(f"{PROFILED} proc flat_k 500", timing="auto")
         self.assertEqual(self.process()[0], "events")
         self.assertIn("may use it", self.process()[1])
         self.recorded(f"{OPENED} proc flat_k 500", output="free", timing="auto")
         self.assertEqual(self.process("free"), ("activity", ""))
 
-    def test_beyond_the_limit_nothing_is_recorded(self) -> None:
+    def test_records_nothing_beyond_the_limit(self) -> None:
         done = self.with_cupti(f"--limit 64K --timing activity -- {OPENED} proc flat_k 200000 shapes", "r")
         self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
         self.assertEqual(self.process(), ("activity", ""))
         self.assertIn("the limit was reached", done.stderr)
         self.assertNotIn("had no room", done.stderr)
 
-    def test_python_is_given_no_cupti_in_place_of_its_own(self) -> None:
+    def test_does_not_load_cupti_into_python(self) -> None:
         script = (
             "import ctypes; cuda = ctypes.CDLL('libcuda.so.1'); cuda.cuInit(0); k = ctypes.c_void_p()\n"
             "cuda.cuModuleGetFunction(ctypes.byref(k), None, b'flat_k')\n"
@@ -190,7 +190,7 @@ class Recorded(AttachCase):
         self.assertIn("this Python process has not loaded CUPTI", done.stderr)
         self.assertEqual({by: len(times) for by, times in self.timed_by().items()}, {"events": 20})
 
-    def test_it_gives_way_to_the_programs_own_profiler(self) -> None:
+    def test_releases_cupti_for_the_programs_profiler(self) -> None:
         """Linked to CUPTI, or opening it: its count is that of a plain run, and all buffers are its own."""
         for n, program in enumerate((OPENED, PROFILED)):
             for behaviour in ("", "late", "keeps"):
@@ -206,19 +206,19 @@ class Recorded(AttachCase):
                     self.assertEqual(kernel["verdict"], "needs occupancy")
                     self.assertAlmostEqual(float(kernel["gain"]), 1 - 6 / 8, delta=0.01)
 
-    def test_it_gives_way_while_other_threads_launch(self) -> None:
+    def test_releases_cupti_while_other_threads_launch(self) -> None:
         for n, behaviour in enumerate(("", "late", "keeps")):
             words = f"{OPENED} proc flat_k 2000 profiles_beside"
             done = self.recorded(words, output=f"r{n}", FAKE_CUPTI=behaviour, FAKE_WALL="1")
             self.assertEqual(done.stdout, "profiled some\nfailed 0\n", behaviour)
             self.assertEqual(self.launches(f"r{n}"), 6000)
 
-    def test_what_counts_is_of_one_timing(self) -> None:
+    def test_sampled_launches_use_one_timing_source(self) -> None:
         self.recorded(f"{OPENED} proc flat_k 20000 profiles")
         drawn = {x["timed_by"] for x in rows(self.folder / "r/launches.csv") if x["drawn"] == "1"}
         self.assertEqual(len(drawn), 1)
 
-    def test_overlap_is_that_of_the_kernels(self) -> None:
+    def test_overlap_counts_concurrent_kernels(self) -> None:
         """Each tenth began while the one before it ran."""
         self.recorded(f"{OPENED} proc flat_k 20000", FAKE_CUPTI="beside")
         (kernel,) = self.kernels()
@@ -227,7 +227,7 @@ class Recorded(AttachCase):
         (kernel,) = self.kernels("streams")
         self.assertEqual(kernel["overlapped"], "0")
 
-    def test_graphs_are_timed_as_wholes_by_events(self) -> None:
+    def test_events_time_whole_graphs(self) -> None:
         self.recorded(f"{OPENED} proc flat_k 2000 graph")
         graphs = {k["kernel"]: k for k in self.kernels() if "graph" in k["why"]}
         self.assertEqual(float(graphs["(CUDA graph of 3 kernels)"]["time_mean_s"]), 500e-6)

@@ -49,7 +49,7 @@ static_assert(cupti::kernels == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && cupti::
               cupti::driver_domain == CUPTI_CB_DOMAIN_DRIVER_API && cupti::on_enter == CUPTI_API_ENTER &&
               cupti::forced == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 
-TEST(AttachRecords, NumbersOfTheLaunchingCalls) {
+TEST(AttachRecords, LaunchCallsMatchTheCuptiCallbackIds) {
   const std::vector<std::uint32_t> expected = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
                                                CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
                                                CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
@@ -109,7 +109,7 @@ std::vector<PmSample> made_up_samples() {
   return samples;
 }
 
-TEST(AttachCounters, BesideAnotherKernelOnlyTheMiddleOfARunIsSampled) {
+TEST(AttachCounters, ExcludesSamplesAtTheEdgesNextToOtherKernels) {
   SumsOfSignatures sums;
   add_samples(made_up_samples(),
               {{5 * us, 57 * us, 7},   // from 0, 10, 20, 30 and 40
@@ -133,7 +133,7 @@ TEST(AttachCounters, BesideAnotherKernelOnlyTheMiddleOfARunIsSampled) {
   EXPECT_EQ(sums.at(9).whole.ns[dram], 70 * us);
 }
 
-TEST(AttachCounters, ARunThatNothingIsNearCountsAsAWhole) {
+TEST(AttachCounters, CountsAnIsolatedRunWhole) {
   SumsOfSignatures sums;
   add_samples(made_up_samples(), {{104 * us, 107 * us, 7}, {333 * us, 357 * us, 8}, {357 * us, 360 * us, 8}},
               sums);
@@ -169,7 +169,7 @@ SumsOfSignatures sums_in_turn(const std::vector<std::uint64_t>& lengths_us) {
   return sums;
 }
 
-TEST(AttachCounters, KernelsInTurnCountFromStartToEnd) {
+TEST(AttachCounters, WholeCountersOfAlternatingKernelsCoverTheRamps) {
   const SumsOfSignatures sums = sums_in_turn({51, 93, 22});
   const auto share = [](const CounterSums& of) { return of.share_ns[dram] / of.ns[dram]; };
   EXPECT_GT(share(sums.at(0).seen), 0.95) << "the middle alone";
@@ -178,7 +178,7 @@ TEST(AttachCounters, KernelsInTurnCountFromStartToEnd) {
   EXPECT_NEAR(share(sums.at(2).whole), 6.0 / 22, 0.05) << "two samples resolve no more";
 }
 
-TEST(AttachCounters, AGraphsKernelsInARowAreOneRun) {
+TEST(AttachCounters, MergesConsecutiveKernelsOfAGraph) {
   std::vector<CountedRun> runs;
   add_run(runs, {10, 20, 1}, true);  // the first of all
   add_run(runs, {25, 40, 1}, true);
@@ -188,19 +188,19 @@ TEST(AttachCounters, AGraphsKernelsInARowAreOneRun) {
   EXPECT_EQ(std::pair(runs[0].start_ns, runs[0].end_ns), std::pair(std::uint64_t{10}, std::uint64_t{40}));
 }
 
-Ran ran(std::uint32_t number, std::uint64_t start, std::uint64_t end, std::uint32_t device = 0) {
+KernelRun ran(std::uint32_t number, std::uint64_t start, std::uint64_t end, std::uint32_t device = 0) {
   return {.correlation = number, .device = device, .start_ns = start, .end_ns = end};
 }
 
 /// Numbers of those that overlap, of batches that come one after the other.
-std::vector<std::uint32_t> overlapping(const std::vector<std::vector<Ran>>& batches) {
+std::vector<std::uint32_t> overlapping(const std::vector<std::vector<KernelRun>>& batches) {
   Overlaps overlaps;
   std::map<std::uint32_t, bool> found;
-  const auto note = [&](const std::vector<Ran>& records) {
-    for (const Ran& r : records) EXPECT_TRUE(found.emplace(r.correlation, r.is_overlapped).second);
+  const auto note = [&](const std::vector<KernelRun>& records) {
+    for (const KernelRun& r : records) EXPECT_TRUE(found.emplace(r.correlation, r.is_overlapped).second);
   };
   std::size_t given = 0;
-  for (const std::vector<Ran>& batch : batches) {
+  for (const std::vector<KernelRun>& batch : batches) {
     note(overlaps.add(batch));
     given += batch.size();
   }
@@ -214,27 +214,27 @@ std::vector<std::uint32_t> overlapping(const std::vector<std::vector<Ran>>& batc
 
 using Numbers = std::vector<std::uint32_t>;
 
-TEST(AttachOverlaps, OneAfterTheOtherIsNone) {
+TEST(AttachOverlaps, BackToBackKernelsDoNotOverlap) {
   EXPECT_EQ(overlapping({{ran(1, 0, 10), ran(2, 10, 20), ran(3, 25, 30)}}), Numbers());
   EXPECT_EQ(overlapping({{ran(1, 0, 10)}, {ran(2, 10, 20)}, {ran(3, 25, 30)}}), Numbers());
 }
 
-TEST(AttachOverlaps, SideBySide) {
+TEST(AttachOverlaps, ReportsConcurrentKernels) {
   EXPECT_EQ(overlapping({{ran(1, 0, 11), ran(2, 10, 20), ran(3, 25, 30)}}), Numbers({1, 2}));
   EXPECT_EQ(overlapping({{ran(1, 0, 100), ran(2, 10, 20), ran(3, 25, 30), ran(4, 100, 110)}}),
             Numbers({1, 2, 3}));
 }
 
-TEST(AttachOverlaps, ALongKernelsRecordComesABatchLater) {
+TEST(AttachOverlaps, FindsOverlapsAcrossRecordBatches) {
   EXPECT_EQ(overlapping({{ran(2, 10, 20), ran(3, 25, 30)}, {ran(1, 0, 28), ran(4, 40, 50)}}),
             Numbers({1, 2, 3}));
 }
 
-TEST(AttachOverlaps, OtherDevicesDoNotCount) {
+TEST(AttachOverlaps, IgnoresKernelsOfOtherDevices) {
   EXPECT_EQ(overlapping({{ran(1, 0, 100), ran(2, 10, 20, 1), ran(3, 15, 30, 1)}}), Numbers({2, 3}));
 }
 
-TEST(AttachSchedule, RestartsWithAnotherClock) {
+TEST(AttachSchedule, ResamplesAfterARestart) {
   Schedule schedule({.seed = 3, .precision = 0.5, .warm_up = 1}, 77, {1, 1, 0.5, 0.25});
   Budget budget(100);
   const auto run = [&](double time_us) {
@@ -262,7 +262,7 @@ TEST(AttachSchedule, RestartsWithAnotherClock) {
   EXPECT_FALSE(again.contains(first_level + 1));  // it is closed for good
 }
 
-TEST(AttachArguments, OnlyAddressesAreIgnored) {
+TEST(AttachArguments, HashIgnoresOnlyPointerArguments) {
   const auto hash = [](std::uint64_t first, std::uint64_t second) {
     void* parameters[] = {&first, &second};
     Request request;

@@ -9,7 +9,7 @@ namespace {
 
 using namespace attach;
 
-TEST(AttachRunTimes, StepsAreThoseThatCoverTheMostTime) {
+TEST(AttachRunTimes, PicksTheRangeThatCoversTheMostTimeAsStep) {
   Collected all;
   for (int n = 0; n < 11; ++n) all.steps.push_back({0, "train", 10 + 0.1 * n, 0});
   for (int n = 0; n < 50; ++n) all.steps.push_back({0, "load", 0.01 * n, 0});
@@ -21,7 +21,7 @@ TEST(AttachRunTimes, StepsAreThoseThatCoverTheMostTime) {
   EXPECT_NEAR(times.step_s, 0.1, 1e-9);
 }
 
-TEST(AttachRunTimes, ARangeThatDoesNotWaitForTheGpuIsNoStep) {
+TEST(AttachRunTimes, RejectsRangesThatDoNotSynchronize) {
   Collected all;
   all.kernels = {{.block = {256, 1, 1}, .launches = 600}};
   all.launches.push_back({.kernel = 0, .launch = {.time_us = 1200}});
@@ -30,13 +30,13 @@ TEST(AttachRunTimes, ARangeThatDoesNotWaitForTheGpuIsNoStep) {
     for (int n = 0; n < 600; ++n) all.steps.push_back({0, "stack", seconds * n, 0});
     return times_of(all);
   };
-  EXPECT_EQ(with_a_push_every(17e-6).unwaited, "stack");
+  EXPECT_EQ(with_a_push_every(17e-6).unsynchronized_range, "stack");
   EXPECT_EQ(with_a_push_every(17e-6).step_s, 0);
   EXPECT_NEAR(with_a_push_every(17e-6).gpu_s, 0.72, 1e-9);
   EXPECT_EQ(with_a_push_every(1300e-6).range, "stack");
 }
 
-TEST(AttachRunTimes, BetweenTheProfilersCallsAStepIsAWindow) {
+TEST(AttachRunTimes, ProfilerStartStopPairsAreSteps) {
   Collected all;
   all.steps = {{0, "", 3, 0.5}, {0, "", 9, 0.7}};
   EXPECT_EQ(times_of(all).steps, 2U);
@@ -44,7 +44,7 @@ TEST(AttachRunTimes, BetweenTheProfilersCallsAStepIsAWindow) {
   EXPECT_EQ(times_of({}).steps, 0U);
 }
 
-TEST(AttachRunTimes, GpuTimeIsThatOfAllLaunchesByTheTimedOnes) {
+TEST(AttachRunTimes, ExtrapolatesGpuTimeFromTimedLaunches) {
   Collected all;
   all.kernels = {{.block = {256, 1, 1}, .launches = 1000, .captured = 500}, {.block = {256, 1, 1}}};
   for (const float time_us : {99.F, 101.F, 100.F, 40'000.F})  // the last: a spike of its events

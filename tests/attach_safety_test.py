@@ -54,7 +54,7 @@ class Ends(AttachCase):
                 message = f"was ended by signal {code - 128}" if code > 128 else ""
                 self.assertIn(message, done.stderr)
 
-    def test_a_signal_handler_may_end_it_at_any_moment(self) -> None:
+    def test_signal_handler_may_exit_at_any_time(self) -> None:
         """What the signal interrupts may hold the driver's lock, or ours: nothing may wait for it."""
         for how in ("_exit", "exit", "nodefer", "reset"):
             with self.subTest(how):
@@ -62,7 +62,7 @@ class Ends(AttachCase):
                 self.assertEqual((done.returncode, done.stdout), (0, "well 25, hung 0\n"), done.stderr)
                 self.assertGreater(self.launches(how), 25)
 
-    def test_what_it_measures_goes_on(self) -> None:
+    def test_measurement_continues_after_context_destruction(self) -> None:
         """Where one context ends and another stays, or one more owner lets go of it, nothing is lost."""
         for end, sms in (("contexts", {"132"}), ("green", {"132", "16"}), ("release", {"132"})):
             done = self.attach(f"-- {PROC} flat_k 2000 {end}", output=end)
@@ -85,7 +85,7 @@ class Ends(AttachCase):
             {"flat_k": "1000", "latency_k": "1000"},
         )
 
-    def test_each_device_has_its_own_rows(self) -> None:
+    def test_each_device_has_separate_rows(self) -> None:
         done = self.attach(f"-- {PROC} flat_k 1000 devices")
         message = {k["gpu_uuid"]: (k["launches"], k["verdict"]) for k in self.kernels()}
         uuids = [gpu["uuid"] for gpu in self.env()["gpus"]]  # type: ignore[attr-defined]
@@ -94,12 +94,12 @@ class Ends(AttachCase):
         )
         self.assertEqual(done.stderr.count("flat_k "), 2, done.stderr)
 
-    def test_the_programs_files_are_its_own(self) -> None:
+    def test_program_may_close_all_files(self) -> None:
         done = self.attach(f"-- {PROC} flat_k 300 close")
         self.assertEqual((self.folder / "own.txt").read_bytes(), b"")
         self.assertIn("the program closed all files", done.stderr)
 
-    def test_several_processes_have_a_file_each(self) -> None:
+    def test_each_process_writes_its_own_file(self) -> None:
         script = f"for i in 1 2 3 4; do {PROC} flat_k 100 & done; wait"
         done = self.attach("--", "sh", "-c", script)
         self.assertEqual((done.returncode, done.stdout), (0, 4 * "failed 0\n"))
@@ -121,7 +121,7 @@ class Ends(AttachCase):
 
 
 class Places(AttachCase):
-    def test_a_library_in_a_folder_with_a_blank_is_preloaded_by_a_link(self) -> None:
+    def test_preloads_via_a_link_if_the_path_has_a_blank(self) -> None:
         """LD_PRELOAD is split at blanks and colons. The link goes with the run; TMPDIR may have a blank."""
         place = self.folder / "a b:c"
         for part in ("bin", "lib/occbench"):
@@ -142,7 +142,7 @@ class Places(AttachCase):
             self.assertGreater(self.launches(f"r{number}"), 0)
             self.assertEqual(list(folder.iterdir()), [])
 
-    def test_a_driver_that_is_closed_or_left_behind_a_root(self) -> None:
+    def test_driver_after_dlclose_or_chroot(self) -> None:
         """Its functions are called to the end, whoever closes it; notes are written outside the new root."""
         (self.folder / "root").mkdir()
         for how in ("plain", "dlclose", *(["chroot"] if os.geteuid() == 0 else [])):
@@ -152,14 +152,14 @@ class Places(AttachCase):
             self.assertEqual((kernel["launches"], kernel["verdict"]), ("300", "saturated"))
         self.assertEqual(list((self.folder / "root").iterdir()), [])
 
-    def test_a_driver_that_is_not_seen_is_said(self) -> None:
+    def test_reports_a_driver_that_bypasses_the_hooks(self) -> None:
         for how in ("deepbind", "dlmopen"):
             done = self.attach(f"-- {PLACES} {how} {PLUGIN}", output=how)
             self.assertEqual((done.returncode, done.stdout), (0, "code 0\n"), done.stderr)
             self.assertIn("1 process was not attached to:", done.stderr)
-            self.assertIn("attach_places (asks the driver where occbench does not see it", done.stderr)
+            self.assertIn("attach_places (bypasses occbench's hooks", done.stderr)
 
-    def test_children_that_cannot_be_attached_to_are_counted_and_named(self) -> None:
+    def test_reports_children_it_cannot_attach_to(self) -> None:
         """However they are started; what else there is, is measured."""
         if not STATIC.exists():
             self.skipTest("no static C library")
@@ -212,7 +212,7 @@ class Bounds(AttachCase):
         self.attach(f"-- {PROC} flat_k 10000 shapes")
         self.assertEqual((len(self.kernels()), self.launches()), (10_000, 10_000))
 
-    def test_more_signatures_than_are_told_apart(self) -> None:
+    def test_merges_signatures_beyond_the_limit(self) -> None:
         done = self.attach(f"--observe -- {PROC} flat_k 100000 shapes")
         self.assertEqual(self.launches(), 100_000, done.stderr)
         rest = [k for k in self.kernels() if k["why"] == "too many signatures"]
@@ -296,7 +296,7 @@ class Drivers(AttachCase):
             "a stub": ({"FAKE_STUB": "1"}, "proc", 3, "is the toolkit's stub"),
             "too old": (driver(9020), "opened", 0, "this driver is too old"),
             "old": (driver(11040), "opened", 0, "older than CUDA 11.8"),
-            "refuses": ({"FAKE_REFUSES": "1"}, "proc", 0, "refused changed launches (error 1)"),
+            "refuses": ({"FAKE_REFUSES": "1"}, "proc", 0, "rejected changed launches (error 1)"),
             "none": ({"LD_LIBRARY_PATH": "/nowhere"}, "proc", 3, "no process of"),
         }
         for n, (name, (variables, way, code, message)) in enumerate(cases.items()):
@@ -314,7 +314,7 @@ class Drivers(AttachCase):
 
 
 class BadInput(AttachCase):
-    def test_one_line_and_the_exit_code(self) -> None:
+    def test_errors_are_one_line_with_an_exit_code(self) -> None:
         """Words, what is message, and the code; nothing is left behind."""
         (self.folder / "file").write_text("")
         cases = {
@@ -329,14 +329,14 @@ class BadInput(AttachCase):
             "--from x -- true": (125, "--from is for --apply"),
             "--levels 2 -- true": (125, "--levels lie between 0 and 1"),
             "--levels 1/2,0.5 -- true": (125, "--levels 1/2,0.5 has a share twice"),
-            "--levels 1/0 -- true": (125, "--levels '1/0' is no share"),
-            "--levels x -- true": (125, "--levels 'x' is no share"),
+            "--levels 1/0 -- true": (125, "--levels '1/0' is not a share"),
+            "--levels x -- true": (125, "--levels 'x' is not a share"),
             "--levels .1,.2,.3,.4,.5,.6,.7 -- true": (125, "--levels: at most 6"),
             "--budget 0 -- true": (125, "--budget must be more than 0"),
             "--budget 5 -- true": (125, "--budget 5 is 500 %: write 5% or 500%"),
-            "--budget much -- true": (125, "--budget 'much' is no share"),
+            "--budget much -- true": (125, "--budget 'much' is not a share"),
             "--precision 2 -- true": (125, "--precision lies between"),
-            "--duration soon -- true": (125, "--duration 'soon' is no time"),
+            "--duration soon -- true": (125, "--duration 'soon' is not a time"),
             "--registers 8 -- true": (125, "--registers '8' is less than 16"),
             "--registers 32,x -- true": (125, "--registers 'x'"),
             "--registers 20,21,22,23,24,25,26 -- true": (125, "--registers: at most 6"),
@@ -373,7 +373,7 @@ class BadInput(AttachCase):
             self.assertIn(message, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
-    def test_no_way_around_setuid(self) -> None:
+    def test_does_not_attach_to_setuid_programs(self) -> None:
         """Nor one that is set in the environment: the library itself looks."""
         if os.geteuid() != 0:
             self.skipTest("only root makes such programs")

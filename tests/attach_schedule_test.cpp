@@ -15,7 +15,7 @@
 namespace occbench::attach {
 namespace {
 
-TEST(AttachSchedule, EachArmOncePerBlock) {
+TEST(AttachSchedule, DrawsEachArmOncePerBlock) {
   Schedule schedule({.seed = 3, .precision = 1e-9, .warm_up = 2}, 77, {1, 1, 0.75, 0.5, 0.25});
   Budget budget(1e9);
   for (int i = 0; i < 2; ++i) {
@@ -51,11 +51,11 @@ void draws_few(const std::vector<double>& times) {
 
 TEST(AttachSchedule, StopsSamplingAKnownArm) { draws_few({100}); }
 
-TEST(AttachSchedule, StopsSamplingSeveralKinds) { draws_few({100, 200}); }
+TEST(AttachSchedule, StopsSamplingABimodalArm) { draws_few({100, 200}); }
 
-TEST(AttachSchedule, TheBudgetHolds) {
+TEST(AttachSchedule, ExtraTimeStaysWithinTheBudget) {
   for (const auto& [share, timing_us] : {std::pair{0.02, 0.0}, {0.2, 0.0}, {0.02, 3.0}, {0.2, 3.0}}) {
-    Schedule schedule({.precision = 1e-9, .warm_up = 1, .most_samples = 100'000}, 5, {1, 1, 0.75, 0.5, 0.25});
+    Schedule schedule({.precision = 1e-9, .warm_up = 1, .max_samples = 100'000}, 5, {1, 1, 0.75, 0.5, 0.25});
     Budget budget(share, timing_us);
     double natural = 0, extra = 0;
     for (int i = 0; i < 20'000; ++i) {
@@ -71,7 +71,7 @@ TEST(AttachSchedule, TheBudgetHolds) {
   }
 }
 
-TEST(AttachSchedule, ReservesWhatFewerWarpsWouldTakeAtMost) {
+TEST(AttachSchedule, ReservesTheWorstCaseTimeOfFewerWarps) {
   Schedule schedule({.precision = 1e-9, .warm_up = 1}, 5, {1, 1, 0.25});
   Budget budget(1e9);
   schedule.add_time(schedule.next(budget), 100, budget);
@@ -82,7 +82,7 @@ TEST(AttachSchedule, ReservesWhatFewerWarpsWouldTakeAtMost) {
   }
 }
 
-TEST(AttachSchedule, ExpensiveKernelsAreDrawnToo) {
+TEST(AttachSchedule, DoesNotStarveExpensiveKernels) {
   constexpr double warps[] = {1, 1, 0.75, 0.5, 0.25};
   constexpr int kernels = 41;  // the first is thirty times as long as each of the others
   std::vector<Schedule> schedules;
@@ -102,7 +102,7 @@ TEST(AttachSchedule, ExpensiveKernelsAreDrawnToo) {
   EXPECT_GE(draws[first_level + 2], 6);  // 0 if the budget served them first come, first served
 }
 
-TEST(AttachSchedule, ARefusedDrawIsRepeatedOrNever) {
+TEST(AttachSchedule, RetriesOrClosesARefusedArm) {
   Schedule schedule({.warm_up = 1}, 5, {1, 1, 0.5});
   Budget budget(1e9);
   schedule.add_time(schedule.next(budget), 100, budget);
@@ -119,7 +119,7 @@ TEST(AttachSchedule, ARefusedDrawIsRepeatedOrNever) {
   EXPECT_TRUE(schedule.is_known());
 }
 
-TEST(AttachFlatMap, KeepsWhatItWasGiven) {
+TEST(AttachFlatMap, FindsEveryAddedKey) {
   std::vector<int> values(5'000);
   FlatMap<int> map;
   EXPECT_EQ(map.find(7), nullptr);

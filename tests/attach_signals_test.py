@@ -23,7 +23,7 @@ class Interrupts(AttachCase):
             start_new_session=True, env=os.environ | driver(),
         )  # fmt: skip
 
-    def test_the_programs_own_handling_comes_first(self) -> None:
+    def test_program_handles_signals_first(self) -> None:
         script = "trap 'echo caught; exit 3' INT TERM; echo ready; while :; do sleep 0.05; done"
         for number in (signal.SIGINT, signal.SIGTERM):
             child = self.start("--", "sh", "-c", script, output=f"r{number}")
@@ -36,7 +36,7 @@ class Interrupts(AttachCase):
             message, _ = child.communicate(timeout=30)
             self.assertEqual((child.returncode, message), (3, "caught\n"))
 
-    def test_what_was_measured_is_kept(self) -> None:
+    def test_keeps_measurements_after_a_signal(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             child = self.start(f"-- {PROC} flat_k 500 wait", output=f"r{number}")
             assert child.stdout is not None
@@ -60,7 +60,7 @@ class Interrupts(AttachCase):
         "time.sleep(0.5); print(sorted(seen), flush=True); sys.exit(3)"
     )
 
-    def test_what_a_process_sends_to_it_reaches_the_program_once(self) -> None:
+    def test_forwards_each_signal_to_the_program_once(self) -> None:
         numbers = [getattr(signal, f"SIG{name}") for name in (
             "HUP", "INT", "QUIT", "ABRT", "USR1", "USR2", "ALRM", "TERM", "XCPU", "PROF", "IO", "PWR",
             "RTMIN", "RTMAX",
@@ -77,7 +77,7 @@ class Interrupts(AttachCase):
             message, errors = child.communicate(timeout=60)
             self.assertEqual((child.returncode, message), (3, f"[{number}]\n"), errors)
 
-    def test_a_signal_that_ends_the_program_ends_no_results(self) -> None:
+    def test_keeps_results_if_a_signal_kills_the_program(self) -> None:
         for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGQUIT, signal.SIGINT):
             child = self.start(f"-- {PROC} flat_k 500 wait", output=f"r{number}")
             assert child.stdout is not None
@@ -91,7 +91,7 @@ class Interrupts(AttachCase):
                 left, {"arms.csv", "env.json", "findings.json", "kernels.csv", "launches.csv.gz"}
             )
 
-    def test_nobody_reads_its_table(self) -> None:
+    def test_closed_stderr_keeps_results(self) -> None:
         """As before `| head -1`: the results are kept, and the code is the program's."""
         child = self.start(f"-- {PROC} flat_k 500 exit42", output="r")
         assert child.stdout is not None and child.stderr is not None
@@ -163,7 +163,7 @@ class Interrupts(AttachCase):
         child.communicate(timeout=30)
         self.assertEqual(child.returncode, 128 + signal.SIGTERM)
 
-    def test_the_program_begins_with_the_callers_signals(self) -> None:
+    def test_program_inherits_the_callers_signal_state(self) -> None:
         """Ignored, blocked and default ones; and its code comes through where children are not waited for."""
         ask = ["grep", "-E", "Sig(Blk|Ign|Cgt)", "/proc/self/status"]
         for ignored in ((), ("HUP", "INT", "XFSZ"), ("CHLD", "PIPE", "USR1", "TERM")):
@@ -181,7 +181,7 @@ class Interrupts(AttachCase):
             words = self.command("--", "sh", "-c", "exit 5", output="r")
             self.assertEqual(subprocess.run(words, preexec_fn=set_up, capture_output=True).returncode, 5)
 
-    def test_a_folder_that_is_removed_while_the_program_runs(self) -> None:
+    def test_output_folder_removed_during_the_run(self) -> None:
         """Or made again by another, or renamed: what is lost is message, and the code is the program's."""
         for how in ("rm -r {0}", "rm -r {0}; mkdir {0}", "mv {0} {0}-moved"):
             script = f"{PROC} flat_k 10; {how.format(self.folder / 'r')}; exit 9"
@@ -196,7 +196,7 @@ class Interrupts(AttachCase):
                     for name in ("r", "r-moved"):
                         shutil.rmtree(self.folder / name, ignore_errors=True)
 
-    def test_a_kernel_that_waits_for_its_own_blocks_is_named(self) -> None:
+    def test_names_a_kernel_that_hangs_on_its_own_blocks(self) -> None:
         """With --all it hangs; the sentence comes while it does, and what was measured is kept."""
         child = self.start(f"--all -- {PROC} waits_k 300 sync {132 * 8}", output="r")
         assert child.stderr is not None

@@ -29,7 +29,7 @@ Kernel kernel(unsigned blocks, double on_96, double on_64, double on_32) {
 
 constexpr unsigned many = 132 * 8 * 20;
 
-TEST(AttachSmShares, JudgesByHalfOfTheSms) {
+TEST(AttachSmShares, ClassifiesByTheSlowdownOnHalfTheSms) {
   EXPECT_EQ(judge_sms(kernel(many, 137, 206, 412)).finding, SmFinding::sm_bound);
   EXPECT_EQ(judge_sms(kernel(many, 120, 155, 250)).finding, SmFinding::partly_sm_bound);
   EXPECT_EQ(judge_sms(kernel(many, 105, 117, 187)).finding, SmFinding::memory_bound);
@@ -37,18 +37,18 @@ TEST(AttachSmShares, JudgesByHalfOfTheSms) {
   EXPECT_EQ(judge_sms(Kernel{}).finding, SmFinding::none);
 }
 
-TEST(AttachSmShares, CountsSmsThatCostLittle) {
+TEST(AttachSmShares, CountsSpareSms) {
   EXPECT_EQ(judge_sms(kernel(many, 137, 206, 412)).spare_sms, 0);
   EXPECT_EQ(judge_sms(kernel(many, 104, 117, 187)).spare_sms, 36);
   EXPECT_EQ(judge_sms(kernel(many, 104, 117, 104)).spare_sms, 36) << "not beyond a share that costs more";
   EXPECT_EQ(judge_sms(kernel(132, 100, 101, 103)).spare_sms, 100);
 }
 
-TEST(AttachSmShares, ExpectsWholeWavesOfFewBlocks) {  // 1 wave on all SMs, 3 on 64
+TEST(AttachSmShares, AccountsForWaveQuantization) {  // 1 wave on all SMs, 3 on 64
   EXPECT_EQ(judge_sms(kernel(132 * 8, 200, 300, 500)).finding, SmFinding::sm_bound);
 }
 
-TEST(AttachSmShares, SaysWhyItDoesNotKnow) {
+TEST(AttachSmShares, GivesTheReasonForUnknown) {
   Kernel few = kernel(many, 137, 206, 412);
   few.fewer_sms[64].times_us.resize(5);
   few.fewer_sms[32].times_us.resize(5);
@@ -57,7 +57,7 @@ TEST(AttachSmShares, SaysWhyItDoesNotKnow) {
   EXPECT_EQ(judge_sms(kernel(many, 110, 126.6, 200)).why, "its interval spans two verdicts");
 }
 
-TEST(AttachSmShares, JudgesLaunchesOfSeveralKindsWhereAllAgree) {
+TEST(AttachSmShares, JudgesMultimodalLaunchesOnlyIfAllModesAgree) {
   const auto mixed = [](double small, double large) {
     std::vector<double> times = around(small);
     for (int i = 0; i < 15; ++i) times.push_back(large);

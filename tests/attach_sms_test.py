@@ -38,7 +38,7 @@ class AttachSms(AttachCase):
                 self.assertGreaterEqual(min(arms.values()), 6)
                 self.assertEqual(validated(self.folder / to).returncode, 0)
 
-    def test_a_driver_that_refuses(self) -> None:
+    def test_driver_without_green_contexts(self) -> None:
         done = self.attach(f"--sms -- {OPENED} proc latency_k 500", FAKE_NO_GREEN="1")
         self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
         self.assertEqual(done.stderr.count("no launch was confined to fewer SMs: the driver refused"), 1)
@@ -52,7 +52,7 @@ class AttachSms(AttachCase):
         self.assertTrue(own)
         self.assertEqual({k["sm_verdict"] for k in own}, {""})
 
-    def test_grids_of_one_residency(self) -> None:
+    def test_grids_within_one_residency(self) -> None:
         """Changed where the machine code shows that no block waits for another."""
         image = str(FAKE.parent / "attach_block_waits-90.cubin")
         for name, why in (("sums", ""), ("waits_spin_barrier", "grid within one residency")):
@@ -68,7 +68,7 @@ class AttachSms(AttachCase):
         self.assertIn("100.0 % by fewer SMs", done.stderr)
         document = json.loads((self.folder / "r/findings.json").read_text())
         (found,) = (h["sentences"] for h in document["headings"] if h["title"] == "on fewer SMs")
-        self.assertEqual(found[0].split(".")[0], "SMs that can be given away for 5 %: 68 of 132")
+        self.assertEqual(found[0].split(".")[0], "SMs that can be freed at a cost of at most 5 %: 68 of 132")
         self.assertRegex(found[1], r"^`flat_k` .* is grid too small: 64 of 132 SMs cost 2\.\d % \(")
 
     def test_dependent_launches(self) -> None:

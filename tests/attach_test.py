@@ -13,7 +13,7 @@ from command import OCCBENCH, on_terminal, rows, validated
 
 
 class Attach(AttachCase):
-    def test_each_way_to_the_driver_is_seen(self) -> None:
+    def test_hooks_every_way_to_the_driver(self) -> None:
         for n, words in enumerate(
             [
                 *(f"{OPENED} {way} flat_k" for way in ("opened", "proc", "kernel", "own_stream", "ex")),
@@ -53,12 +53,12 @@ class Attach(AttachCase):
                         self.assertEqual(kernel["next_step"], "8 registers fewer")
                         self.assertAlmostEqual(float(kernel["gain"]), 1 - 6 / 8, delta=0.01)
 
-    def test_a_step_of_whole_waves_is_no_need_of_occupancy(self) -> None:
+    def test_wave_quantization_is_not_occupancy_need(self) -> None:
         done = self.attach(f"-- {OPENED} proc steps_k 600 return {132 * 16}")
         (kernel,) = self.kernels()
         self.assertEqual(kernel["verdict"], "waves", done.stderr)
 
-    def test_levels_are_of_the_blocks_that_were_asked_for(self) -> None:
+    def test_levels_match_the_requested_blocks(self) -> None:
         self.attach(f"--levels 3/4,50%,0.25 -- {OPENED} proc flat_k 800")
         arms = rows(self.folder / "r/arms.csv")
         self.assertEqual(
@@ -87,7 +87,7 @@ class Attach(AttachCase):
         self.attach(f"--kernel ^other -- {OPENED} proc flat_k 100", output="other")
         self.assertEqual(self.kernels("other")[0]["why"], "not asked for")
 
-    def test_register_caps_are_tried_in_turn(self) -> None:
+    def test_tries_each_register_cap(self) -> None:
         words = f"--registers 255,64,40,32 --budget 500% -- {OPENED} ptx caps_k 400"
         done = self.attach(words)
         self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
@@ -104,26 +104,26 @@ class Attach(AttachCase):
         changed = {launch["arm"] for launch in rows(self.folder / "r/launches.csv")}
         self.assertEqual(changed, {"untouched"})
 
-    def test_no_cap_for_a_kernel_with_variables_or_without_ptx(self) -> None:
+    def test_no_caps_for_kernels_with_variables_or_without_ptx(self) -> None:
         for n, words in enumerate(("ptx caps_k 300 variable", "asked caps_k:128 300")):
             done = self.attach(f"--registers 64 -- {OPENED} {words}", output=f"r{n}")
             self.assertEqual(self.kernels(f"r{n}")[0]["why"], "no PTX that a cap changes", done.stderr)
             self.assertIn("No kernel has PTX that a cap changes", done.stderr)
             self.assertFalse((self.folder / f"r{n}/registers.csv").exists())
 
-    def test_more_shared_memory_than_any_level_can_be_asked_for_later(self) -> None:
+    def test_program_may_raise_its_smem_limit_later(self) -> None:
         """A CUkernel's attribute no longer counts where its function's was set."""
         done = self.attach(f"--budget 100% -- {OPENED} kernel latency_k 600 raises")
         self.assertEqual(done.stdout, "failed 0\n", done.stderr)
 
-    def test_clusters_have_levels(self) -> None:
+    def test_levels_of_cluster_launches(self) -> None:
         """As long as the driver still finds room for one, and for fewer than before."""
         done = self.attach(f"--budget 100% -- {OPENED} ex latency_k 2000 clusters")
         self.assertEqual(done.stdout, "failed 0\n", done.stderr)
         (kernel,) = self.kernels()
         self.assertEqual(kernel["verdict"], "needs occupancy", kernel)
 
-    def test_all_takes_grids_within_one_residency(self) -> None:
+    def test_all_includes_grids_within_one_residency(self) -> None:
         grid = 132 * 8
         self.attach(f"-- {OPENED} proc flat_k 600 return {grid}", output="without")
         self.assertEqual(self.kernels("without")[0]["why"], "grid within one residency")
@@ -133,20 +133,20 @@ class Attach(AttachCase):
         self.attach(f"--all -- {OPENED} proc flat_k 100 cooperative", output="never")
         self.assertIn("cooperative launch", {k["why"] for k in self.kernels("never")})
 
-    def test_nothing_is_changed_by_observing_or_before_it_is_time(self) -> None:
+    def test_observe_and_delays_change_no_launch(self) -> None:
         for n, words in enumerate(("--observe", "--after 1000", "--skip 1000")):
             done = self.attach(f"{words} -- {OPENED} proc latency_k 500", output=f"r{n}")
             arms = {launch["arm"] for launch in rows(self.folder / f"r{n}/launches.csv")}
             self.assertEqual(arms, {"untouched"}, done.stderr)
             self.assertEqual(self.kernels(f"r{n}")[0]["launches"], "500")
 
-    def test_its_duration_begins_where_launches_may_be_changed(self) -> None:
+    def test_duration_starts_after_the_delay(self) -> None:
         words = f"--after 2000 --duration 0.1 --skip 0 -- {OPENED} proc flat_k 2500"
         self.attach(words, FAKE_WALL="1")  # 0.2 s, then 0.05
         arms = {launch["arm"] for launch in rows(self.folder / "r/launches.csv")}
         self.assertEqual(arms, {"untouched", "pinned", "lower"})
 
-    def test_only_what_the_program_profiles(self) -> None:
+    def test_profiler_api_limits_measurement(self) -> None:
         for way in (OPENED, LINKED):
             done = self.attach(f"--profiler-api -- {way} proc latency_k 500 profiled", output=way.name)
             (kernel,) = self.kernels(way.name)
@@ -158,7 +158,7 @@ class Attach(AttachCase):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (125, 1), done.stderr)
         self.assertIn("no launch was changed", done.stderr)
 
-    def test_the_budget_bounds_what_throttling_adds(self) -> None:
+    def test_budget_limits_extra_time(self) -> None:
         for budget in (0.05, 0.5):
             to = f"r{budget}"
             self.attach(f"--budget {budget} -- {OPENED} proc latency_k 3000", output=to)
@@ -167,12 +167,12 @@ class Attach(AttachCase):
             self.assertLess(extra, budget * 3000 * 101e-6 * 1.02)
             self.assertGreater(extra, 0)
 
-    def test_ranges_of_nvtx_name_phases(self) -> None:
+    def test_nvtx_ranges_split_kernels(self) -> None:
         program = f"{OPENED} proc latency_k:40"
         done = self.attach(f"--by-range -- {program} 300 ranges")
         self.assertEqual((done.returncode, done.stdout), (0, "failed 0\n"), done.stderr)
         launches = {kernel["range"]: kernel["launches"] for kernel in self.kernels()}
-        many = "(more ranges than are told apart)"
+        many = "(other ranges, beyond the limit)"
         self.assertEqual(
             launches, {"": "300", "step": "300", "forward": "300", "lib: solve": "600", many: "1"}
         )
@@ -195,7 +195,7 @@ class Attach(AttachCase):
             (kernel,) = self.kernels(f"r{n}")
             self.assertEqual(kernel["range"], "")
 
-    def test_one_seed_one_order(self) -> None:
+    def test_same_seed_gives_same_order(self) -> None:
         orders = []
         for n, seed in enumerate((1, 1, 2)):
             self.attach(f"--seed {seed} -- {OPENED} proc flat_k 300", output=f"r{n}")
@@ -203,21 +203,21 @@ class Attach(AttachCase):
         self.assertEqual(orders[0], orders[1])
         self.assertNotEqual(orders[0], orders[2])
 
-    def test_children_can_be_left_out(self) -> None:
+    def test_children_none_excludes_children(self) -> None:
         self.attach("--children", "none", "--", "sh", "-c", f"{OPENED} proc flat_k 10; true")
         self.assertFalse((self.folder / "r/kernels.csv").exists())
         self.attach(f"--children none -- {OPENED} proc flat_k 10", output="own")
         self.assertEqual(self.kernels("own")[0]["launches"], "10")
 
-    def test_what_is_preloaded_stays(self) -> None:
+    def test_keeps_existing_ld_preload(self) -> None:
         done = self.attach("--", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD=f"{FAKE}/lib-13000/libcuda.so.1")
         self.assertRegex(done.stdout, r"^\S+/libcuda\.so\.1:\S+/liboccbench_attach\.so\n$")
 
-    def test_words_of_the_program_may_be_any(self) -> None:
+    def test_program_arguments_are_passed_unchanged(self) -> None:
         done = self.attach("--", "printf", "%s|", "--output", "a\nb", "--", "[x,y]", "%%")
         self.assertEqual(done.stdout, "--output|a\nb|--|[x,y]|%%|")
 
-    def test_several_kinds_are_told_apart_by_what_ran_before(self) -> None:
+    def test_splits_kernel_modes_by_preceding_kernel(self) -> None:
         """Three times as long behind one kernel as behind the other, and both need occupancy."""
         done = self.attach(f"-- {OPENED} proc behind_k:40 2000 between")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -230,14 +230,14 @@ class Attach(AttachCase):
         self.assertEqual(sum(int(row["launches"]) for row in found), 2000)
         self.assertIn("behind_k after flat_k", done.stderr)
 
-    def test_the_programs_streams_are_its_own(self) -> None:
+    def test_program_keeps_stdin_and_stdout(self) -> None:
         done = subprocess.run(
             [str(OCCBENCH), "attach", "--output", str(self.folder / "r"), "--", "cat"],
             input="in\n", text=True, capture_output=True, timeout=60,
         )  # fmt: skip
         self.assertEqual((done.returncode, done.stdout), (0, "in\n"))
 
-    def test_the_tools_read_the_folder_and_say_the_same(self) -> None:
+    def test_tools_report_the_same_as_attach(self) -> None:
         for n, words in enumerate(("latency_k:40 600", "kinds_k 600", "flat_k 300 capture")):
             done = self.attach(f"-- {OPENED} proc {words}", output=f"r{n}")
             folder = self.folder / f"r{n}"
@@ -255,10 +255,14 @@ class Attach(AttachCase):
             self.assertIn(first.split(";")[0], (folder / "report.html").read_text())
             self.assertEqual(run_tool("compare", folder, folder).returncode, 0)
 
-    def test_a_narrow_terminal_has_lines_that_fit(self) -> None:
+    def test_lines_fit_a_narrow_terminal(self) -> None:
         for n, (call, parts) in enumerate(
             {
-                f"-- {OPENED} proc latency_k:40 600": ("3/4 warps", "needs occupancy", "Judged,"),
+                f"-- {OPENED} proc latency_k:40 600": (
+                    "3/4 warps",
+                    "needs occupancy",
+                    "GPU time with a verdict",
+                ),
                 f"--registers 32,64 -- {OPENED} ptx caps_k 600": ("at most 32 registers", "--check-output."),
             }.items()
         ):
@@ -269,7 +273,7 @@ class Attach(AttachCase):
             for part in parts:
                 self.assertIn(part, message)
 
-    def test_the_tables_columns_are_whole(self) -> None:
+    def test_table_rows_have_equal_lengths(self) -> None:
         self.attach(f"-- {OPENED} proc latency_k:40 600")
         for name in ("kernels.csv", "arms.csv"):
             with (self.folder / "r" / name).open(newline="") as file:

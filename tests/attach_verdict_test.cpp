@@ -68,7 +68,7 @@ double thrashing(double warps, bool) { return 60 + 40 * warps; }
 double in_l1(double, bool is_pinned) { return is_pinned ? 150 : 100; }
 double gentle(double warps, bool) { return 90 + 10 / warps; }
 
-TEST(AttachVerdict, FollowsTheLaw) {
+TEST(AttachVerdict, ClassifiesSyntheticOccupancyCurves) {
   EXPECT_EQ(judge(made_up(40, many_blocks, latency), h100()).finding, Finding::needs_occupancy);
   EXPECT_EQ(judge(made_up(32, many_blocks, flat), h100()).finding, Finding::saturated);
   EXPECT_EQ(judge(made_up(32, many_blocks, thrashing), h100()).finding, Finding::faster_at_lower_occupancy);
@@ -81,7 +81,7 @@ double far_from_any(double warps, bool) { return 94 + 6 / warps; }
 double l1_at_three_percent(double, bool is_pinned) { return is_pinned ? 103 : 100; }
 double barely_faster(double warps, bool) { return 96 + 4 * warps; }
 
-TEST(AttachVerdict, SaysWhereAFigureIsAtAThreshold) {
+TEST(AttachVerdict, ReportsValuesCloseToAThreshold) {
   const auto why = [](double (*law)(double, bool), int registers = 32) {
     return judge(made_up(registers, many_blocks, law), h100()).why;
   };
@@ -101,18 +101,18 @@ SampledCounters counters_at(Quantity high, double share) {
   return c;
 }
 
-TEST(AttachVerdict, CountersJudgeWhatNoArmCan) {
+TEST(AttachVerdict, FallsBackToCountersWithoutArms) {
   Kernel k = made_up(32, many_blocks, flat);
   k.skip_reason = SkipReason::one_block;
   const auto judged = [&](Quantity high, double share) {
     k.seen = counters_at(high, share);
     const Verdict v = judge(k, h100());
-    return std::string(words_of(v.finding)) + ": " + v.why;
+    return std::string(to_string(v.finding)) + ": " + v.why;
   };
   EXPECT_EQ(judged(tensor, 0.88),
-            "throughput limit: tensor cores at 88 %, occupancy is not the lever (one block per SM)");
+            "throughput limit: tensor cores at 88 %: more occupancy would not help (one block per SM)");
   EXPECT_EQ(judged(issue, 0.3),
-            "latency: nothing over 40 %, issue slots at 30 %: more warps or blocks (one block per SM)");
+            "latency: no unit over 40 %, issue slots at 30 %: more warps or blocks (one block per SM)");
   EXPECT_EQ(judged(l2, 0.5), "no single limit: L2 at 50 % (one block per SM)");
   k.seen_whole = counters_at(tensor, 0.5);  // from start to end, ramps included
   k.seen_whole.us[issue] = 99;
@@ -124,7 +124,7 @@ TEST(AttachVerdict, CountersJudgeWhatNoArmCan) {
   EXPECT_EQ(judge(k, h100()).finding, Finding::skipped);
 }
 
-TEST(AttachVerdict, SaysWhereArmsAndCountersDisagree) {
+TEST(AttachVerdict, ReportsDisagreementOfArmsAndCounters) {
   Kernel needs = made_up(40, many_blocks, latency), saturated = made_up(32, many_blocks, flat);
   needs.seen = counters_at(dram, 0.92);
   const Verdict bound = judge(needs, h100());
@@ -134,7 +134,7 @@ TEST(AttachVerdict, SaysWhereArmsAndCountersDisagree) {
   EXPECT_EQ(bound.has_agreement, false);
   EXPECT_NEAR(bound.gain->value, 0.08, 1e-9);
   saturated.seen = counters_at(dram, 0.2);
-  EXPECT_EQ(judge(saturated, h100()).why, "but counters have nothing over 40 %, DRAM at 20 %");
+  EXPECT_EQ(judge(saturated, h100()).why, "but counters have no unit over 40 %, DRAM at 20 %");
   EXPECT_EQ(judge(saturated, h100()).has_agreement, false);
   needs.seen = counters_at(dram, 0.2);
   saturated.seen = counters_at(dram, 0.92);
@@ -145,7 +145,7 @@ TEST(AttachVerdict, SaysWhereArmsAndCountersDisagree) {
   EXPECT_EQ(judge(needs, h100()).has_agreement, std::nullopt);
 }
 
-TEST(AttachVerdict, ABusyUnitNeedsTheWarpsThatItHas) {
+TEST(AttachVerdict, BusyUnitDoesNotContradictNeedsOccupancy) {
   Kernel full = made_up(32, many_blocks, latency);  // at 100 % occupancy: no step adds a block
   full.seen = counters_at(dram, 0.84);
   const Verdict v = judge(full, h100());
@@ -154,26 +154,26 @@ TEST(AttachVerdict, ABusyUnitNeedsTheWarpsThatItHas) {
   EXPECT_EQ(v.has_agreement, std::nullopt);
 }
 
-TEST(AttachVerdict, ReadsTheWordsOfSchema6) {
-  EXPECT_EQ(finding_of("faster lower"), Finding::faster_at_lower_occupancy);  // retired
-  EXPECT_EQ(finding_of("helps little"), Finding::small_gain);                 // retired
-  EXPECT_EQ(finding_of("left alone"), Finding::skipped);                      // retired
-  EXPECT_EQ(finding_of("better"), std::nullopt);
+TEST(AttachVerdict, ParsesRetiredFindingNames) {
+  EXPECT_EQ(parse_finding("faster lower"), Finding::faster_at_lower_occupancy);  // retired
+  EXPECT_EQ(parse_finding("helps little"), Finding::small_gain);                 // retired
+  EXPECT_EQ(parse_finding("left alone"), Finding::skipped);                      // retired
+  EXPECT_EQ(parse_finding("better"), std::nullopt);
   for (int n = 0; n <= static_cast<int>(Finding::small_gain); ++n)
-    EXPECT_EQ(finding_of(words_of(static_cast<Finding>(n))), static_cast<Finding>(n));
+    EXPECT_EQ(parse_finding(to_string(static_cast<Finding>(n))), static_cast<Finding>(n));
 }
 
-TEST(AttachVerdict, AFasterCarveoutIsNotFewerWarps) {
+TEST(AttachVerdict, IgnoresAGainFromTheCarveoutAlone) {
   const auto law = [](double, bool is_pinned) { return is_pinned ? 90.0 : 100.0; };
   EXPECT_EQ(judge(made_up(32, many_blocks, law), h100()).finding, Finding::saturated);
 }
 
-TEST(AttachVerdict, AWideIntervalThatLeavesNoDoubtIsEnough) {
+TEST(AttachVerdict, AcceptsAWideIntervalWithinOneVerdict) {
   EXPECT_EQ(judge(made_up(40, many_blocks, latency, 0.15, 12), h100()).finding, Finding::needs_occupancy);
   EXPECT_EQ(judge(made_up(40, many_blocks, gentle, 0.15, 12), h100()).finding, Finding::unknown);
 }
 
-TEST(AttachVerdict, PredictsTheNextStepAndItsInterval) {
+TEST(AttachVerdict, PredictsTheGainOfTheNextStep) {
   const Verdict v = judge(made_up(40, many_blocks, latency), h100());
   EXPECT_EQ(v.next.needs, "8 registers fewer");
   EXPECT_EQ(v.next.blocks_per_sm, 8);
@@ -183,7 +183,7 @@ TEST(AttachVerdict, PredictsTheNextStepAndItsInterval) {
   EXPECT_GE(v.gain->high, v.gain->value);
 }
 
-TEST(AttachVerdict, NeverPromisesMoreThanTheWarps) {
+TEST(AttachVerdict, GainNeverExceedsTheAddedWarps) {
   for (const auto& law : {latency, flat, thrashing, gentle}) {
     const Verdict v = judge(made_up(40, many_blocks, law), h100());
     ASSERT_TRUE(v.gain);
@@ -193,7 +193,7 @@ TEST(AttachVerdict, NeverPromisesMoreThanTheWarps) {
   }
 }
 
-TEST(AttachVerdict, TakesWholeWavesOut) {
+TEST(AttachVerdict, RemovesWaveQuantization) {
   // Two waves of eight blocks an SM are three of six: 18 to 16 without any need of occupancy.
   const auto steps = [](double warps, bool) { return 100 * std::ceil(2 / warps) * warps / 2; };
   const Verdict v = judge(made_up(32, 132 * 16, steps), h100());
@@ -201,7 +201,7 @@ TEST(AttachVerdict, TakesWholeWavesOut) {
   EXPECT_NEAR(v.levels.front().wave_change, 18 / 16.0 - 1, 1e-9);
 }
 
-TEST(AttachVerdict, DoesNotJudgeWhatItDoesNotKnow) {
+TEST(AttachVerdict, ReturnsUnknownOrSkippedForUnreliableTimes) {
   EXPECT_EQ(judge(made_up(32, many_blocks, flat, 1e-3, 4), h100()).finding, Finding::unknown);
   Kernel noisy = made_up(32, many_blocks, flat, 0.5, 12);
   EXPECT_EQ(judge(noisy, h100()).finding, Finding::unknown);
@@ -217,13 +217,13 @@ TEST(AttachVerdict, DoesNotJudgeWhatItDoesNotKnow) {
   EXPECT_EQ(judge(captured, h100()).finding, Finding::unknown);
 }
 
-TEST(AttachVerdict, OneSentenceForTheProgram) {
+TEST(AttachVerdict, SummarizesTheProgramInOneSentence) {
   Collected all;
   all.kernels = {made_up(40, many_blocks, latency), made_up(32, many_blocks, flat)};
   std::vector<Verdict> verdicts;
   for (const Kernel& k : all.kernels) verdicts.push_back(judge(k, h100()));
   const std::string text = sentence(all, verdicts);
-  EXPECT_NE(text.find("hold 50 % of GPU time"), std::string::npos) << text;
+  EXPECT_NE(text.find("take 50 % of GPU time"), std::string::npos) << text;
   EXPECT_NE(text.find("about 12.5 %"), std::string::npos) << text;
   verdicts[0].gain = {.value = 0.001, .low = -0.003, .high = 0.005};  // of half of the program
   EXPECT_NE(sentence(all, verdicts).find("their next steps would gain less than 0.3 %."), std::string::npos)

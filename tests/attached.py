@@ -27,7 +27,7 @@ def driver(version: int = 13000) -> dict[str, str]:
 def run_tool(word: str, *words: object) -> "Done[str]":
     """A command of this tree's tools."""
     return subprocess.run(
-        [sys.executable, "-m", f"occbench_tools.{word}", *map(str, words)],
+        [sys.executable, "-m", "occbench_tools", word, *map(str, words)],
         text=True, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
     )  # fmt: skip
 

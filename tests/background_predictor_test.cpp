@@ -27,7 +27,7 @@ std::vector<Forecast> named(std::span<const Case> asked) {
   return told;
 }
 
-TEST(BackgroundPredictor, SaysTheSameOfACaseWhetherItWasItsTurnOrNot) {
+TEST(BackgroundPredictor, ForecastsDoNotDependOnRequestOrder) {
   auto all = cases(200);
   BackgroundPredictor predictor(all, named);
   for (auto c = all.rbegin(); c != all.rend(); ++c) {
@@ -36,7 +36,7 @@ TEST(BackgroundPredictor, SaysTheSameOfACaseWhetherItWasItsTurnOrNot) {
   }
 }
 
-TEST(BackgroundPredictor, ACaseThatTurnedOutWrongIsPredictedAllTheSame) {
+TEST(BackgroundPredictor, PredictsInvalidCasesToo) {
   auto all = cases(1);
   BackgroundPredictor predictor(all, named);
   all[0].status = Status::invalid;
@@ -44,7 +44,7 @@ TEST(BackgroundPredictor, ACaseThatTurnedOutWrongIsPredictedAllTheSame) {
   EXPECT_EQ(all[0].forecast.why_not, "of 0");
 }
 
-TEST(BackgroundPredictor, OfWhatCannotBeLaunchedNothingIsAsked) {
+TEST(BackgroundPredictor, DoesNotPredictImpossibleCases) {
   auto all = cases(2);
   all[1].status = Status::impossible;
   BackgroundPredictor predictor(all, named);
@@ -52,7 +52,7 @@ TEST(BackgroundPredictor, OfWhatCannotBeLaunchedNothingIsAsked) {
   EXPECT_EQ(all[1].forecast.why_not, "");
 }
 
-TEST(BackgroundPredictor, AModelThatFailsCostsNoMeasurement) {
+TEST(BackgroundPredictor, ModelExceptionsBecomeReasons) {
   auto all = cases(3);
   BackgroundPredictor predictor(
       all, [](std::span<const Case>) -> std::vector<Forecast> { throw std::runtime_error("no memory"); });
@@ -62,7 +62,7 @@ TEST(BackgroundPredictor, AModelThatFailsCostsNoMeasurement) {
   }
 }
 
-TEST(BackgroundPredictor, DoesNotWaitForWhatNobodyAskedFor) {
+TEST(BackgroundPredictor, DestructorCancelsPendingPredictions) {
   std::atomic<int> asked = 0;
   {
     const BackgroundPredictor predictor(cases(20'000), [&](std::span<const Case> some) {

@@ -68,7 +68,7 @@ class BadLuck:
             with self.subTest(number):
                 self.ends_by(number, exit_code)
 
-    def test_what_the_caller_ignores_is_ignored(self) -> None:
+    def test_ignored_sighup_stays_ignored(self) -> None:
         """A run under nohup outlives its terminal."""
         words = [OCCBENCH, "run", *self.RUN[:2], *self.LONG, "--output", "run"]
         with working_folder() as folder, subprocess.Popen(
@@ -114,7 +114,7 @@ class BadLuck:
                 self.assertTrue((folder / "run" / name).read_text().endswith("\n"), name)
             self.assert_completes(folder / "run")
 
-    def test_no_room_at_all(self) -> None:
+    def test_full_disk_before_the_first_file(self) -> None:
         with working_folder() as folder:
             done = occbench("run", *self.RUN, "--output", "run", room_bytes=1000)
             self.assertEqual((done.returncode, done.stdout), (4, ""))

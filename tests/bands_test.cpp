@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t sets = 8;
 
-TEST(Bands, ParametersAreDrawnFromTheirRangesEvenly) {
+TEST(Bands, SamplesParameterRangesEvenly) {
   const Parameters values = quiet_parameters();
   Ranges ranges;
   ranges.low.l2_latency_cycles = 200;
@@ -41,7 +41,7 @@ TEST(Bands, ParametersAreDrawnFromTheirRangesEvenly) {
   EXPECT_EQ(sample_parameters(values, ranges, sets).front().l2_latency_cycles, all.front().l2_latency_cycles);
 }
 
-TEST(Bands, WithoutRangesTheModelsOwnErrorIsAll) {
+TEST(Bands, WithoutRangesTheBandIsTheModelError) {
   const Prediction said{.time_s = 1e-3, .bound = Bound::latency};
   const std::vector<double> same(sets, 1e-3);
   const Band found = band(said, same);
@@ -49,7 +49,7 @@ TEST(Bands, WithoutRangesTheModelsOwnErrorIsAll) {
   EXPECT_NEAR(std::log(found.low_s / 1e-3), -std::log(10) * model_error(Bound::latency), 1e-9);
 }
 
-TEST(Bands, TimesThatDifferMakeItWiderAndItHoldsThePrediction) {
+TEST(Bands, BandWidensWithSpreadAndContainsThePrediction) {
   const Prediction said{.time_s = 1e-3, .bound = Bound::pipe};
   const std::vector<double> same(sets, 1e-3), apart{0.8e-3, 0.9e-3, 1e-3, 1e-3, 1e-3, 1e-3, 1.1e-3, 1.2e-3};
   const std::vector<double> slower(sets, 2e-3);

@@ -46,12 +46,12 @@ class Compilers(unittest.TestCase):
         same = [(*facts(row)[:4], row["stack_bytes"]) for row in ptxas]
         self.assertEqual([(*facts(row)[:4], row["stack_bytes"]) for row in dump], same)
 
-    def test_a_device_takes_the_code_of_its_own_architecture(self) -> None:
+    def test_device_selects_the_code_of_its_architecture(self) -> None:
         for device, count in (("h200", 4), ("a100", 4), ("l4", 8)):
             rows = asked(SAMPLES / "ptxas.txt", "--block-size", "64", "--device", device)
             self.assertEqual([row["device"] for row in rows], [device] * count)
 
-    def test_piped_and_packed_it_is_the_same(self) -> None:
+    def test_piped_and_gzipped_input_is_equivalent(self) -> None:
         text = (SAMPLES / "ptxas.txt").read_text()
         words = ("--block-size", "96")
         named = asked(SAMPLES / "ptxas.txt", *words)
@@ -60,7 +60,7 @@ class Compilers(unittest.TestCase):
             (folder / "log.gz").write_bytes(gzip.compress(text.encode()))
             self.assertEqual(asked("log.gz", *words), named)
 
-    def test_numbers_of_the_command_line_go_first(self) -> None:
+    def test_command_line_values_override_the_input(self) -> None:
         words = (SAMPLES / "ptxas.txt", "--kernel", "plain", "--device", "h200", "--block-size", "256")
         (row,) = asked(*words, "--dynamic-smem", "100K", "--registers", "96")
         numbers = "--device h200 --block-size 256 --registers 96 --dynamic-smem 100K --format csv"
@@ -69,19 +69,19 @@ class Compilers(unittest.TestCase):
         self.assertEqual({key: row[key] for key in other}, other)
         self.assertIn("cudaFuncSetAttribute", row["status"])
 
-    def test_all_block_sizes_of_each(self) -> None:
+    def test_block_size_all_lists_every_size_per_kernel(self) -> None:
         rows = asked(SAMPLES / "ptxas.txt", "--device", "h200", "--block-size", "all")
         self.assertEqual(len(rows), 4 * 32)
         table = occbench("calc", str(SAMPLES / "ptxas.txt"), "--device", "h200", "--block-size", "all").stdout
         self.assertIn("100.0 % with 64, 128, 256, 512, 1,024", table)
 
-    def test_what_cannot_launch_has_an_exit_code_and_a_reason(self) -> None:
+    def test_cannot_launch_returns_exit_code_and_reason(self) -> None:
         words = ("calc", str(SAMPLES / "ptxas.txt"), "--block-size", "256", "--static-smem", "64K")
         done = occbench(*words, gpu=False)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"hidden, plain, .* and 1 more: cannot launch: 65,536 B of static")
 
-    def test_its_rows_can_be_asked_again_in_a_batch(self) -> None:
+    def test_csv_rows_round_trip_through_batch(self) -> None:
         words = ("calc", str(SAMPLES / "ptxas.txt"), "--block-size", "96", "--format", "csv")
         table = occbench(*words, gpu=False).stdout
         again = occbench("calc", "--batch", "-", stdin=table, gpu=False).stdout
@@ -100,7 +100,7 @@ class Profilers(unittest.TestCase):
             ncu = int(counted[f"launch__occupancy_limit_{resource}"])
             self.assertEqual(said["blocks_allowed_by"][resource], ncu, resource)
 
-    def test_the_details_page_has_labels_instead(self) -> None:
+    def test_reads_ncu_details_page(self) -> None:
         names = ("ID", "Process ID", "Kernel Name", "Block Size", "CC", "Metric Name", "Metric Unit")
         head = ",".join(f'"{name}"' for name in (*names, "Metric Value")) + "\n"
         rows = (("Registers Per Thread", "register/thread", "40"), ("Duration", "us", "1,024.5"),
@@ -112,7 +112,7 @@ class Profilers(unittest.TestCase):
         self.assertEqual((row["block_size"], row["dynamic_smem_bytes"]), ("256", "65536"))
         self.assertEqual((float(row["time_us"]), row["status"]), (1024.5, "ok"))  # it ran: it has opted in
 
-    def test_sums_of_times_have_no_noise(self) -> None:
+    def test_sums_of_times_have_no_rounding_noise(self) -> None:
         """0.1 + 0.2 is 0.30000000000000004 in binary."""
         names = ("ID", "Kernel Name", "Block Size", "CC", "launch__registers_per_thread",
                  "launch__shared_mem_per_block_dynamic", "gpu__time_duration.sum")  # fmt: skip
@@ -124,7 +124,7 @@ class Profilers(unittest.TestCase):
         done = occbench("calc", "-", "--format", "json", stdin=text, gpu=False)
         self.assertIn('"time_us": 0.3,', done.stdout)
 
-    def test_a_report_is_read_by_ncu(self) -> None:
+    def test_reads_ncu_rep_through_ncu(self) -> None:
         with working_folder() as folder:
             (folder / "p.ncu-rep").write_bytes(b"NVR\0binary")
             fake = folder / "ncu"
@@ -147,14 +147,14 @@ class Profilers(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout), (5, ""))
                 self.assertIn("p.ncu-rep: ncu reads it, and is not here; ", done.stderr)
 
-    def test_a_trace_of_pytorch(self) -> None:
+    def test_reads_pytorch_trace(self) -> None:
         gemm, triton, add = asked(SAMPLES / "pytorch_trace.json")  # longest first
         self.assertEqual((gemm["block_size"], gemm["dynamic_smem_bytes"]), ("384", "213120"))
         self.assertEqual((gemm["device"], gemm["status"]), ("cc9.0", "ok"))
         self.assertEqual((triton["launches"], float(triton["time_us"])), ("3", 15.0))
         self.assertEqual((add["block_size"], add["launches"]), ("128", "1"))
 
-    def test_a_trace_is_a_list_of_events_too(self) -> None:
+    def test_reads_trace_without_the_outer_object(self) -> None:
         events = json.dumps(json.loads((SAMPLES / "pytorch_trace.json").read_text())["traceEvents"])
         rows = asked("-", "--device", "h200", stdin=events)
         self.assertEqual([row["launches"] for row in rows], ["1", "3", "1"])

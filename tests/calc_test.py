@@ -14,7 +14,7 @@ OPT_IN = "first cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMe
 
 
 class Launches(unittest.TestCase):
-    def test_a_launch_that_must_fail_fails(self) -> None:
+    def test_rejects_launches_that_must_fail(self) -> None:
         for footprint, why in (
             ("256 32 --static-smem 64K", "65,536 B of static shared memory exceeds the 49,152 B"),
             ("256 32 --dynamic-smem 228K", "0 B static + 233,472 B dynamic shared memory exceeds the"),
@@ -28,7 +28,7 @@ class Launches(unittest.TestCase):
                 self.assertEqual((said.returncode, said.stderr), (1, ""))
                 self.assertIn(f"cannot launch: {why}", json.loads(said.stdout)["status"])
 
-    def test_in_a_batch_its_row_says_so_alone(self) -> None:
+    def test_batch_reports_a_failing_launch_only_in_its_row(self) -> None:
         table = f"{HEADER}\nh200,256,32,65536,0\nh200,256,32,0,57344\nh200,256,32,0,49152\n"
         done = occbench("calc", "--batch", "-", stdin=table, gpu=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -38,7 +38,7 @@ class Launches(unittest.TestCase):
         self.assertIn(OPT_IN, dynamic["status"])
         self.assertEqual((dynamic["blocks_per_sm"], plain["status"]), ("4", "ok"))
 
-    def test_what_needs_the_opt_in_says_so_and_how(self) -> None:
+    def test_explains_the_smem_opt_in(self) -> None:
         said = occbench(*SMALL, "--dynamic-smem", "56K", gpu=False)
         self.assertEqual(said.returncode, 0)
         self.assertIn(OPT_IN, said.stdout)
@@ -46,7 +46,7 @@ class Launches(unittest.TestCase):
 
 
 class Hiding(unittest.TestCase):
-    def test_each_scheduler_needs_its_own_warps_and_the_one_that_waits(self) -> None:
+    def test_hide_counts_warps_per_scheduler(self) -> None:
         words = ("calc", "--device", "a100", "--hide", "200", "--instructions", "10")
         said = json.loads(occbench(*words, "--format", "json", gpu=False).stdout)
         needed = [said[name] for name in ("warps_textbook", "warps_per_scheduler", "warps_per_sm")]
@@ -54,7 +54,7 @@ class Hiding(unittest.TestCase):
         self.assertAlmostEqual(said["issue_share"], 16 * 10 / 209)  # 16 of 64 slots per scheduler
         self.assertIn("more occupancy cannot", occbench(*words, gpu=False).stdout)
 
-    def test_what_fits_says_so(self) -> None:
+    def test_hide_reports_that_the_warps_fit(self) -> None:
         words = (*H200, "--hide", "4", "--format")
         row = next(csv.DictReader(io.StringIO(occbench(*words, "csv", gpu=False).stdout)))
         # As measured: 16 warps of an FMA chain with a latency of 4 cycles reach the peak.
@@ -63,7 +63,7 @@ class Hiding(unittest.TestCase):
 
 
 class Cliffs(unittest.TestCase):
-    def test_the_next_cliff_is_one_that_changes_occupancy(self) -> None:
+    def test_next_cliff_changes_occupancy(self) -> None:
         words = (*H200, "--block-size", "512", "--registers", "36")
         said = json.loads(occbench(*words, "--format", "json", gpu=False).stdout)
         cliffs = said["cliffs"]
@@ -75,7 +75,7 @@ class Cliffs(unittest.TestCase):
                 if dial[side]:
                     self.assertEqual(dial[side]["occupancy"] > said["occupancy"], better, dial)
 
-    def test_what_gains_together_where_nothing_does_alone(self) -> None:
+    def test_reports_joint_gain_of_registers_and_smem(self) -> None:
         words = (*H200, "--block-size", "256", "--registers", "33", "--dynamic-smem", "32K")
         table = occbench(*words, gpu=False).stdout
         self.assertIn("together 32 registers (-1) and 32,256 B (-512): 7 blocks, 87.5 %", table)
@@ -87,7 +87,7 @@ class Cliffs(unittest.TestCase):
 class BlockSizes(unittest.TestCase):
     WORDS = (*H200, "--block-size", "all", "--registers", "40", "--dynamic-smem", "4K")
 
-    def test_all_are_ranked_in_every_format(self) -> None:
+    def test_ranks_all_block_sizes_in_every_format(self) -> None:
         table = list(csv.DictReader(io.StringIO(occbench(*self.WORDS, "--format", "csv", gpu=False).stdout)))
         said = json.loads(occbench(*self.WORDS, "--format", "json", gpu=False).stdout)
         self.assertEqual(sorted(int(row["block_size"]) for row in table), list(range(32, 1025, 32)))
@@ -99,7 +99,7 @@ class BlockSizes(unittest.TestCase):
             alone = json.loads(occbench(*words, gpu=False).stdout)
             self.assertEqual(alone["occupancy"], float(row["occupancy"]))
 
-    def test_the_pick_of_the_api_is_marked_and_what_cannot_launch_comes_last(self) -> None:
+    def test_marks_api_pick_and_sorts_unlaunchable_last(self) -> None:
         done = occbench(*self.WORDS, gpu=False)
         self.assertEqual(done.returncode, 0)
         self.assertIn("768 (the API's pick)", done.stdout)

@@ -88,7 +88,7 @@ class Page(unittest.TestCase):
                               capture_output=True, check=True)  # fmt: skip
         return [json.loads(line) for line in done.stdout.splitlines()]
 
-    def test_is_one_small_file_with_the_query(self) -> None:
+    def test_page_is_one_small_file_with_the_query(self) -> None:
         text = self.page.read_text(encoding="utf-8")
         self.assertLess(len(text.encode()), SIZE_LIMIT)
         self.assertFalse(re.findall(r"@[A-Z_]+@", text))
@@ -96,7 +96,7 @@ class Page(unittest.TestCase):
         query = json.loads(re.search(r'id="query">([^<]*)<', text)[1])
         self.assertEqual(query, {"device": "a100", "values": {"block_size": "64"}})
 
-    def test_answers_as_batch(self) -> None:
+    def test_matches_calc_batch(self) -> None:
         [catalogue] = self.ask([[{"ask": "catalogue"}, None]])
         rows = footprints([device["name"] for device in catalogue["devices"]], COUNT)
         table = io.StringIO()
@@ -136,7 +136,7 @@ class Page(unittest.TestCase):
             if name != "occupancy_textbook":
                 self.assertAlmostEqual(value_of(formula["text"]), numbers[name], 9, (row, name, formula))
 
-    def test_reads_what_calc_reads(self) -> None:
+    def test_reads_the_same_input_as_calc(self) -> None:
         forms = [
             form for form in FORMS if form.suffix not in (".ncu-rep", ".nsys-rep", ".cubin", ".fatbin")
         ]  # which ncu, nsys and inspect read
@@ -155,7 +155,7 @@ class Page(unittest.TestCase):
                 else:
                     self.assertEqual(f"occbench: {got['error']}\n", done.stderr, form)
 
-    def test_reads_machine_code_as_inspect(self) -> None:
+    def test_reads_cubins_like_inspect(self) -> None:
         """Plain cubins, and those that zstd packs in the program itself; names demangle to '>>' or '> >'."""
         cut = self.page.with_name("cut.cubin")
         cut.write_bytes((ROOT / "tests/samples/inspect.cubin").read_bytes()[:2000])
@@ -169,7 +169,7 @@ class Page(unittest.TestCase):
             else:
                 self.assertEqual(f"occbench: {got['error']}\n", done.stderr)
 
-    def test_published_cases_are_on_the_page_as_calc_answers(self) -> None:
+    def test_published_cases_match_calc(self) -> None:
         """docs/data/calculators.csv: what other calculators say is recorded, what occbench says is run."""
         with (ROOT / "docs/data/calculators.csv").open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
@@ -283,7 +283,7 @@ class InFirefox(InChromium):
 
 class Build(unittest.TestCase):
     @unittest.skipUnless(BUILT.is_file(), "needs what the target calculator_wasm builds, by zig")
-    def test_committed_module_is_the_sources(self) -> None:
+    def test_committed_module_is_up_to_date(self) -> None:
         committed = gzip.decompress((ROOT / "benchmarks/calculator/calculator.wasm.gz").read_bytes())
         self.assertTrue(committed == BUILT.read_bytes(), "stale: build the target `calculator` and commit it")
 

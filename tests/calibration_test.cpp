@@ -68,7 +68,7 @@ void expect_truth(const Recipe& recipe, const MadeUp& made_up) {
   EXPECT_TRUE(found.method.starts_with(recipe.method)) << found.method;
 }
 
-TEST(Recipes, AreOneForEachParameterInTheirOrder) {
+TEST(Recipes, MatchTheParametersInOrder) {
   const auto all = recipes();
   const auto fields = theory::parameter_fields();
   ASSERT_EQ(all.size(), fields.size());
@@ -80,7 +80,7 @@ TEST(Recipes, AreOneForEachParameterInTheirOrder) {
   }
 }
 
-TEST(Recipes, RunFamilyCalibrationAloneOnEveryDeviceOfTheCatalogue) {
+TEST(Recipes, UseOnlyCalibrationKernelsOnEveryDevice) {
   std::vector<std::string> names = sample_of_catalogue();
   for (const std::string& cc : theory::compute_capabilities()) names.push_back("cc" + cc);
   for (const std::string& name : names) {
@@ -96,7 +96,7 @@ TEST(Recipes, RunFamilyCalibrationAloneOnEveryDeviceOfTheCatalogue) {
   }
 }
 
-TEST(Recipes, AreMeasuredInGroupsThatDoNotFlushWhatOthersKeep) {
+TEST(Recipes, GroupsSeparateWarmAndFlushedL2) {
   const auto all = recipes();
   std::set<std::string> ids;
   for (const auto& group : calibration_groups(all)) {
@@ -111,7 +111,7 @@ TEST(Recipes, AreMeasuredInGroupsThatDoNotFlushWhatOthersKeep) {
     for (const CaseSpec& c : recipe.cases) EXPECT_TRUE(ids.contains(c.id())) << c.id() << " is not measured";
 }
 
-TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
+TEST(Recipes, RecoverTheParametersOfASyntheticDevice) {
   // Loops cost 30 cycles beside their instructions; where several shapes are tried, one is the best.
   const double per_scheduler = warps_per_sm / 4;
   const double branch = 11;
@@ -194,7 +194,7 @@ TEST(Recipes, FindTheCostsOfAMadeUpDevice) {
   }
 }
 
-TEST(Probes, AreOfFactsAndRunOnEveryDeviceOfTheCatalogue) {
+TEST(Probes, AreLaunchableOnEveryDevice) {
   for (const std::string& name : sample_of_catalogue()) {
     const theory::SmLimits sm = theory::find_device(name).sm;
     for (const Recipe& recipe : probe_recipes(sm)) {
@@ -208,7 +208,7 @@ TEST(Probes, AreOfFactsAndRunOnEveryDeviceOfTheCatalogue) {
   }
 }
 
-TEST(Probes, FindTheFactsOfAMadeUpDevice) {
+TEST(Probes, RecoverTheFactsOfASyntheticDevice) {
   const double per_scheduler = warps_per_sm / 4;
   const auto chain = [](double steps, double cycles) { return iteration_of(30 + steps * cycles); };
   const auto all_warps = [&](double steps, double cycles) {
@@ -247,7 +247,7 @@ TEST(Probes, FindTheFactsOfAMadeUpDevice) {
   }
 }
 
-TEST(Estimates, TakeTheIntervalsOfTheirReadingsInQuadrature) {
+TEST(Estimates, CombineIntervalsInQuadrature) {
   const auto all = recipes();
   // Two iterations of 100 and 400 cycles, the shorter known to 3 and the longer to 4 cycles: the sixth of
   // 300 +- 5.
@@ -269,7 +269,7 @@ TEST(Estimates, TakeTheIntervalsOfTheirReadingsInQuadrature) {
   EXPECT_NEAR(*bandwidth.high, 4e12, 1e6);
 }
 
-TEST(Estimates, SayWhyThereIsNone) {
+TEST(Estimates, ReportWhyAnEstimateIsMissing) {
   const auto all = recipes();
   auto reads = exact({moving(3e12), moving(4e12), moving(2e12)});
   reads[2] = {.why_not = "some.case is skipped: no room"};
@@ -286,7 +286,7 @@ TEST(Estimates, SayWhyThereIsNone) {
   EXPECT_FALSE(estimate(recipe_of(all, "sm_port_bandwidth"), exact({Reading{}})).value.has_value());
 }
 
-TEST(Measurements, TakeTheLaunchOffAndLeaveDiscardedSamplesOut) {
+TEST(Measurements, SubtractLaunchOverheadAndIgnoreDiscardedSamples) {
   CaseResult r;
   r.planned.iterations = 500;
   r.planned.occupancy.blocks_per_sm = 2;
@@ -318,7 +318,7 @@ TEST(Measurements, TakeTheLaunchOffAndLeaveDiscardedSamplesOut) {
             "a.case is skipped: needs compute capability 9.0 or later");
 }
 
-TEST(ParametersJson, HoldsEachParameterAndNullWhereThereIsNone) {
+TEST(ParametersJson, ContainsEveryParameterOrNull) {
   const auto all = recipes();
   std::vector<Estimate> estimates(all.size(),
                                   {.value = 1.23456789, .low = 1.2, .high = 1.3, .method = "how"});

@@ -14,10 +14,10 @@ WORDS = ["--rounds", "9", "--value", "time: (.*) ms", "--format", "json", "--run
 
 class OnDevice(unittest.TestCase):
     @on_device
-    def test_spills_in_the_inner_loop_cost_more_than_warps_bring(self) -> None:
+    def test_inner_loop_spills_cost_more_than_warps_gain(self) -> None:
         source = str(ROOT / "tests/samples/matmul.cu")
         nvcc = ["nvcc", "-O3", "-arch=native", source, "-o", "app"]
-        call = [sys.executable, "-m", "occbench_tools.caps", *WORDS, "--", *nvcc]
+        call = [sys.executable, "-m", "occbench_tools", "caps", *WORDS, "--", *nvcc]
         tools = os.environ | {"PYTHONPATH": str(ROOT / "tools"), "OCCBENCH": str(OCCBENCH)}
         done = subprocess.run(call, capture_output=True, text=True, env=tools)
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -17,7 +17,7 @@ CaseProgress progress_of(std::size_t kept, std::size_t disturbed, std::size_t sl
   CaseProgress progress;
   progress.result.samples = kept;
   progress.result.discarded = disturbed + slow_clock + earlier;
-  progress.disturbed = disturbed;
+  progress.overlapped_by_others = disturbed;
   progress.slow_clock = slow_clock;
   progress.samples.resize(kept + progress.result.discarded);
   return progress;
@@ -35,7 +35,7 @@ std::string reason_of(CaseProgress progress) {
   return r.planned.reason;
 }
 
-TEST(NoisyCase, SaysWhichLaunchesDoNotCount) {
+TEST(NoisyCase, ReasonListsDiscardedLaunches) {
   EXPECT_EQ(reason_of(progress_of(0, 30, 0)), "only 0 of 30 launches count: 30 ran beside another process");
   EXPECT_EQ(reason_of(progress_of(5, 0, 25)), "only 5 of 30 launches count: 25 at a low SM clock");
   EXPECT_EQ(reason_of(progress_of(3, 20, 7)),
@@ -44,7 +44,7 @@ TEST(NoisyCase, SaysWhichLaunchesDoNotCount) {
             "only 2 of 30 launches count: 20 ran beside another process, 8 were discarded before --resume");
 }
 
-TEST(NoisyCase, HasTooFewLaunchesForAnIntervalAndLostSome) {
+TEST(NoisyCase, RequiresTooFewLaunchesAndDiscardedOnes) {
   for (const auto& [kept, disturbed] : {std::pair{6, 24}, std::pair{3, 0}}) {
     CaseProgress progress = progress_of(kept, disturbed, 0);
     EXPECT_FALSE(mark_if_noisy(progress));
@@ -65,7 +65,7 @@ std::vector<bool> discarded_of(const std::vector<double>& clocks_ghz) {
   return discarded;
 }
 
-TEST(AppendSamples, DiscardsAClockOver2PercentBelowTheMedianOfThoseKept) {
+TEST(AppendSamples, DiscardsClocks2PercentBelowTheKeptMedian) {
   using Expected = std::vector<bool>;
   EXPECT_EQ(discarded_of({2.0, 2.0, 2.0, 1.961, 1.959, 2.1}), (Expected{0, 0, 0, 0, 1, 0}));
   EXPECT_EQ(discarded_of({2.0, 2.0, 1.5, 1.5}), (Expected{0, 0, 0, 1})) << "three have a median";

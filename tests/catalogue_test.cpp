@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kib = 1024;
 
-TEST(Catalogue, KnowsEveryNameAndComputeCapability) {
+TEST(Catalogue, FindsEveryDeviceAndComputeCapability) {
   for (const std::string& name : device_names()) {
     const DeviceSpec e = find_device(name);
     EXPECT_EQ(e.name, name);
@@ -33,17 +33,17 @@ TEST(Catalogue, KnowsEveryNameAndComputeCapability) {
     const DeviceSpec e = find_device("cc" + cc);
     EXPECT_EQ(e.sm.sm_count, 0);
     const Occupancy o = occupancy(e.sm, {.block_size = 256, .registers_per_thread = 32});
-    EXPECT_TRUE(o.launchable()) << cc << ' ' << o.unlaunchable;
+    EXPECT_TRUE(o.is_launchable()) << cc << ' ' << o.launch_error;
     EXPECT_EQ(o.fraction, 1) << cc;
     for (int carveout = 0; carveout <= 100; ++carveout)  // the header knows this much shared memory
       EXPECT_TRUE(
           occupancy(e.sm, {.block_size = 32, .registers_per_thread = 32, .carveout_percent = carveout})
-              .launchable())
+              .is_launchable())
           << cc;
   }
 }
 
-TEST(Catalogue, TakesTheNamesThatNvidiaSmiPrints) {
+TEST(Catalogue, AcceptsNvidiaSmiProductNames) {
   for (const Card& card : cards) {
     const DeviceSpec e = find_device(card.product);
     EXPECT_EQ(10 * e.sm.cc_major + e.sm.cc_minor, card.cc) << card.product;
@@ -66,7 +66,7 @@ TEST(Catalogue, TakesTheNamesThatNvidiaSmiPrints) {
 }
 
 /// Of each compute capability since 7.0, cuda_occupancy.h takes the SM's shared memory, and not a byte more.
-TEST(Catalogue, HasTheSharedMemoryOfTheHeader) {
+TEST(Catalogue, SharedMemoryMatchesCudaOccupancyHeader) {
   for (const std::string& cc : compute_capabilities()) {
     const SmLimits sm = find_device("cc" + cc).sm;
     if (sm.cc_major < 7) continue;
@@ -93,7 +93,7 @@ int cc_of_chip(const std::string& id) {
 }
 
 /// Every name that the driver has for a GPU since Volta, and the compute capability of its device id.
-TEST(Catalogue, KnowsTheDriversNamesByTheirChip) {
+TEST(Catalogue, DriverNamesMapToTheirComputeCapability) {
   std::ifstream file("tests/data/nvidia_smi_names.txt");
   std::size_t known = 0;
   for (std::string line; std::getline(file, line);) {
@@ -113,7 +113,7 @@ TEST(Catalogue, KnowsTheDriversNamesByTheirChip) {
   EXPECT_GT(known, 200u);
 }
 
-TEST(Catalogue, IsForgivingAboutSpellingOnly) {
+TEST(Catalogue, AcceptsSpellingVariantsAndRejectsUnknownNames) {
   EXPECT_EQ(find_device("H200").name, "h200");
   EXPECT_EQ(find_device("RTX 5090").name, "rtx5090");
   EXPECT_EQ(find_device("CC9.0").sm.smem_per_block_optin_bytes, 227 * kib);
@@ -127,7 +127,7 @@ TEST(Catalogue, IsForgivingAboutSpellingOnly) {
   }
 }
 
-TEST(Catalogue, PeakOfH200) {
+TEST(Catalogue, ComputesTheFp32PeakOfH200) {
   const DeviceSpec e = find_device("h200");
   EXPECT_NEAR(2.0 * e.fp32_lanes_per_sm * e.sm.sm_count * e.sm_clock_max_hz, 66.9e12, 0.05e12);
   EXPECT_EQ(e.fp64_lanes_per_sm, 64);

@@ -10,7 +10,7 @@
 namespace occbench {
 namespace {
 
-TEST(Census, CountsTheBlocksThatBeganBeforeTheFirstOneEnded) {
+TEST(Census, CountsFirstWaveBlocksPerSm) {
   const CensusRecord records[] = {
       {.begin_ns = 100, .end_ns = 900, .sm = 0, .pad = 0},
       {.begin_ns = 110, .end_ns = 800, .sm = 0, .pad = 0},
@@ -22,7 +22,7 @@ TEST(Census, CountsTheBlocksThatBeganBeforeTheFirstOneEnded) {
   EXPECT_EQ(observe::first_residents(records, 3), (std::vector{3, 0, 1}));
 }
 
-TEST(Census, OfTheDeviceIsTakenBeforeTheFirstBlockAnywhereEnds) {
+TEST(Census, CountsDeviceResidencyBeforeTheFirstBlockEnds) {
   const CensusRecord records[] = {
       {.begin_ns = 0, .end_ns = 100, .sm = 0, .pad = 0},   {.begin_ns = 5, .end_ns = 200, .sm = 0, .pad = 0},
       {.begin_ns = 6, .end_ns = 210, .sm = 1, .pad = 0},   {.begin_ns = 7, .end_ns = 220, .sm = 1, .pad = 0},
@@ -34,7 +34,7 @@ TEST(Census, OfTheDeviceIsTakenBeforeTheFirstBlockAnywhereEnds) {
   EXPECT_EQ(seen.idle_sms, 2);
 }
 
-TEST(Census, OfClustersTellsTheGpcsOfSms) {
+TEST(Census, InfersGpcsFromClusterPlacement) {
   const auto on = [](std::vector<std::uint32_t> sms) {
     std::vector<CensusRecord> records;
     for (const std::uint32_t sm : sms) records.push_back({.begin_ns = 1, .end_ns = 2, .sm = sm, .pad = 0});
@@ -50,7 +50,7 @@ TEST(Census, OfClustersTellsTheGpcsOfSms) {
   EXPECT_EQ(sms_by_gpc(on({1}), {}), "");
 }
 
-TEST(Census, PassesOverBlocksThatNeverRan) {
+TEST(Census, IgnoresBlocksThatNeverRan) {
   const CensusRecord never{.begin_ns = ~0ULL, .end_ns = ~0ULL, .sm = ~0U, .pad = ~0U};
   const CensusRecord records[] = {never, {.begin_ns = 1, .end_ns = 2, .sm = 1, .pad = 0}, never};
   EXPECT_EQ(observe::first_residents(records, 2), (std::vector{0, 1}));

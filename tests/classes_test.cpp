@@ -35,7 +35,7 @@ const std::array kinds = {KernelClass{.kind = Kind::streaming}, KernelClass{.kin
                           KernelClass{.kind = Kind::shared_memory},
                           KernelClass{.kind = Kind::mixed, .intensity = 4}};
 
-TEST(KernelClasses, DoNotFallWithMoreWarpsAndNeverPassThePeak) {
+TEST(KernelClasses, ThroughputRisesWithWarpsUpToThePeak) {
   for (KernelClass kernel : kinds)
     for (const int ilp : {1, 2}) {
       kernel.ilp = ilp;
@@ -52,7 +52,7 @@ TEST(KernelClasses, DoNotFallWithMoreWarpsAndNeverPassThePeak) {
     }
 }
 
-TEST(KernelClasses, GrowWithWarpsWhileLatencyBindsAndThenFlatten) {
+TEST(KernelClasses, ScaleLinearlyUntilSaturated) {
   for (const KernelClass& kernel : kinds) {
     const ClassModel model = model_of(kernel);
     EXPECT_NEAR(share(model, 8) / share(model, 4), 2, 0.1) << describe(kernel);
@@ -68,7 +68,7 @@ TEST(KernelClasses, GrowWithWarpsWhileLatencyBindsAndThenFlatten) {
   }
 }
 
-TEST(KernelClasses, IlpStandsInForWarps) {
+TEST(KernelClasses, IlpReplacesWarps) {
   for (KernelClass kernel : kinds) {
     if (kernel.kind == Kind::shared_memory) continue;  // there a warp's own loads queue behind one another
     const double four_warps = share(model_of(kernel), 16);
@@ -82,7 +82,7 @@ TEST(KernelClasses, IlpStandsInForWarps) {
   EXPECT_FALSE(fewest_warps(model_of({.kind = Kind::compute, .operands = 3}), 0.95, 64));
 }
 
-TEST(KernelClasses, AreWhatTheModelSaysOfTheSuitesOwnKernels) {
+TEST(KernelClasses, MatchThePredictionsOfTheSuitesKernels) {
   const struct {
     KernelClass kernel;
     const char *family, *variant;
@@ -123,7 +123,7 @@ TEST(KernelClasses, AreWhatTheModelSaysOfTheSuitesOwnKernels) {
   }
 }
 
-TEST(KernelClasses, HaveTheIntensityThatWasAskedFor) {
+TEST(KernelClasses, ProgramsHaveTheRequestedIntensity) {
   for (const double intensity : {0.25, 0.3, 1.0, 7.7, 128.0})
     for (const int bytes : {4, 16}) {
       const theory::Program p =
@@ -135,14 +135,14 @@ TEST(KernelClasses, HaveTheIntensityThatWasAskedFor) {
     }
 }
 
-TEST(KernelClasses, TakeAPartlyFilledWarpForWhatItDoes) {
+TEST(KernelClasses, CountOnlyActiveThreadsOfAPartialWarp) {
   const ClassModel compute = model_of({.kind = Kind::compute, .ilp = 4});
   EXPECT_NEAR(compute.at(33, 8).share_of_peak / compute.at(64, 8).share_of_peak, 33.0 / 64, 0.01);
   const ClassModel streaming = model_of({.bytes_per_access = 16});
   EXPECT_NEAR(streaming.at(257, 7).share_of_peak / streaming.at(288, 7).share_of_peak, 1, 0.06);
 }
 
-TEST(KernelClasses, RefuseWhatIsOutOfRange) {
+TEST(KernelClasses, RejectValuesOutOfRange) {
   const auto refusal = [](const KernelClass& kernel) -> std::string {
     try {
       static_cast<void>(theory::program_of(kernel));
@@ -158,7 +158,7 @@ TEST(KernelClasses, RefuseWhatIsOutOfRange) {
   EXPECT_EQ(refusal({}), "none");
 }
 
-TEST(KernelClasses, NameTheParameterThatTheyLack) {
+TEST(KernelClasses, NameTheMissingParameter) {
   theory::Parameters p = parameters();
   p.dram_latency_s = 0;
   try {
@@ -177,7 +177,7 @@ commands::CliffPredictions predictions_of(const KernelClass& kernel, const theor
   return commands::predict_cliffs(predictor, h200(), parameters(), footprint);
 }
 
-TEST(CliffPredictions, AnswersForLoadsThatItPaysAndForFmasThatItDoesNot) {
+TEST(CliffPredictions, FreedRegistersHelpStreamingButNotCompute) {
   const theory::Footprint footprint{.block_size = 512, .registers_per_thread = 36};
   const commands::CliffPredictions loads = predictions_of({.kind = Kind::streaming}, footprint);
   ASSERT_FALSE(loads.steps.empty());
@@ -197,7 +197,7 @@ TEST(CliffPredictions, AnswersForLoadsThatItPaysAndForFmasThatItDoesNot) {
       << fmas.conclusion;
 }
 
-TEST(CliffPredictions, SaysWhatMoreWouldCostWhereNothingCanBeFreed) {
+TEST(CliffPredictions, AtFullOccupancyReportsTheNextLoss) {
   const commands::CliffPredictions full =
       predictions_of({.kind = Kind::streaming}, {.block_size = 256, .registers_per_thread = 32});
   EXPECT_EQ(full.conclusion.find(
@@ -212,7 +212,7 @@ TEST(CliffPredictions, SaysWhatMoreWouldCostWhereNothingCanBeFreed) {
       << both.conclusion;
 }
 
-TEST(CliffPredictions, NamesACliffAtWhichNothingLaunches) {
+TEST(CliffPredictions, ReportsACliffThatPreventsLaunching) {
   const commands::CliffPredictions p =
       predictions_of({.kind = Kind::compute}, {.block_size = 1024, .registers_per_thread = 64});
   const auto step = std::ranges::find_if(p.steps, [](const auto& s) { return s.cliff.blocks_per_sm == 0; });
@@ -220,7 +220,7 @@ TEST(CliffPredictions, NamesACliffAtWhichNothingLaunches) {
   EXPECT_FALSE(step->outcome);
 }
 
-TEST(KernelClassText, IsReadOrRefusedWithOneLine) {
+TEST(KernelClassText, IsParsedOrRejectedInOneLine) {
   using commands::KernelClassText;
   const auto refusal = [](const KernelClassText& words, bool strict = true) -> std::string {
     try {

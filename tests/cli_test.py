@@ -69,7 +69,7 @@ CELLS = [
 
 
 class Batch(unittest.TestCase):
-    def test_bad_rows_get_a_status_and_the_others_an_answer(self) -> None:
+    def test_batch_reports_bad_rows_and_answers_the_others(self) -> None:
         table = "\n".join([HEADER, *(cells for cells, _ in CELLS)]) + "\n"
         done = occbench("calc", "--batch", "-", stdin=table, gpu=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -83,7 +83,7 @@ class Batch(unittest.TestCase):
                 self.assertEqual(len(answer), len(header))
                 self.assertTrue(",".join(answer[5:]).startswith(expected), answer)
 
-    def test_a_last_row_that_is_cut_off_is_refused_by_its_line(self) -> None:
+    def test_rejects_a_truncated_last_row(self) -> None:
         whole = f"{HEADER}\nh200,256,32,0,0\n\nh200,256,32,0,1024"
         for cut, what in (
             (whole[:-5], "4 of 5 cells"), (whole[:-7], "3 of 5 cells"), (whole[:-14], "1 of 5 cells"),
@@ -101,7 +101,7 @@ class Batch(unittest.TestCase):
             done = occbench("calc", "--batch", "-", stdin=complete, gpu=False)
             self.assertEqual((done.returncode, done.stderr), (0, ""), complete)
 
-    def test_predictions_come_behind_the_answers(self) -> None:
+    def test_prediction_columns_follow_the_answers(self) -> None:
         table = f"""{HEADER},kernel_class
 h200,256,32,0,0,
 h200,256,32,0,0,compute
@@ -156,7 +156,7 @@ h200,2048,32,0,0,
 
 
 class DeviceQuery(unittest.TestCase):
-    def test_values_of_a_card_beside_the_names_that_cuda_has_for_them(self) -> None:
+    def test_devices_lists_values_with_cuda_names(self) -> None:
         done = occbench("devices", "--device", "t4", "--format", "csv", gpu=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         query = {row["name"]: row for row in csv.DictReader(io.StringIO(done.stdout))}
@@ -169,13 +169,13 @@ class DeviceQuery(unittest.TestCase):
         self.assertIn("not of the SM", query["smem_per_block_bytes"]["note"])
         self.assertIn("removed in CUDA 13", query["sm_clock_max_mhz"]["cuda_device_prop"])
 
-    def test_of_a_compute_capability_only_the_sm_is_known(self) -> None:
+    def test_compute_capability_knows_only_sm_limits(self) -> None:
         done = occbench("devices", "--device", "cc8.9", "--format", "json", gpu=False)
         query = {row["name"]: row["value"] for row in json.loads(done.stdout)}
         self.assertEqual((query["max_threads_per_sm"], query["sm_count"]), ("1536", None))
         self.assertIn("not known", occbench("devices", "--device", "cc8.9", gpu=False).stdout)
 
-    def test_every_name_is_in_the_toolkits_header(self) -> None:
+    def test_cuda_names_are_in_the_toolkit_header(self) -> None:
         nvcc = shutil.which("nvcc")
         header = nvcc and Path(nvcc).resolve().parents[1] / "include/driver_types.h"
         if not header or not header.exists():

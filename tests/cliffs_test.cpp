@@ -28,7 +28,7 @@ Rows rows_of(const std::vector<std::string>& cells) {
   return Rows::of_csv(csv, "cases.csv");
 }
 
-TEST(Steps, AFarPointIsNone) {
+TEST(Steps, IgnoreSingleOutliers) {
   std::vector<double> x;
   std::vector<double> y(30, 1.0);
   for (int i = 0; i < 30; ++i) x.push_back(i);
@@ -42,7 +42,7 @@ TEST(Steps, AFarPointIsNone) {
   EXPECT_TRUE(find_steps(x, y, 0.01, 0.001, {19}).empty());
 }
 
-TEST(Sweeps, RowsOfOneDialAndOthersThatDiffer) {
+TEST(Sweeps, GroupRowsThatDifferInOneDial) {
   struct Example {
     const char* what;
     std::vector<std::string> cells;
@@ -67,13 +67,13 @@ TEST(Sweeps, RowsOfOneDialAndOthersThatDiffer) {
   }
 }
 
-TEST(Sweeps, DialsAreThoseOfTheSchema) {
+TEST(Sweeps, DialsMatchTheSchema) {
   EXPECT_EQ(swept_dials().size(), 17u);
   EXPECT_EQ(swept_dials()[10], "ilp");  // in file order behind those that are looked for first
   EXPECT_EQ(swept_dials().back(), "tile_width");
 }
 
-TEST(Cliffs, ADropForPeople) {
+TEST(Cliffs, FormatsDrops) {
   EXPECT_EQ(drop_words(-12.007, none, none), "gain x 13");
   EXPECT_EQ(drop_words(-1.31, -1.4, -1.2), "gain x 2.31 (2.2 to 2.4)");
   EXPECT_EQ(drop_words(0.125, 0.121, 0.129), "12.5 % (12.1 to 12.9)");

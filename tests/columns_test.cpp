@@ -22,7 +22,7 @@ void expect_columns(const char* file, const std::vector<std::string>& columns) {
   EXPECT_EQ(columns, names);
 }
 
-TEST(Columns, EqualTheSchema) {
+TEST(Columns, MatchTheSchema) {
   EXPECT_EQ(schema()["schema_version"], schema_version);
   expect_columns("cases.csv", case_columns());
   expect_columns("samples.csv", sample_columns());
@@ -54,7 +54,7 @@ void expect_cells(const char* file, const std::vector<std::string>& fields, bool
   }
 }
 
-TEST(Columns, CellsKeepTheRulesOfTheSchema) {
+TEST(Columns, CellsConformToTheSchema) {
   expect_cells("cases.csv", case_fields(valid_result()), true);
   expect_cells("cases.csv", case_fields(modelled_result()), true, false);
   CaseResult observed = valid_result();
@@ -71,7 +71,7 @@ TEST(Columns, CellsKeepTheRulesOfTheSchema) {
     expect_cells("samples.csv", sample_fields(row), true);
 }
 
-TEST(Columns, APredictionStandsBesideTheMeasurementAndEvenInAnInvalidRow) {
+TEST(Columns, InvalidRowsKeepThePrediction) {
   CaseResult r = valid_result();
   EXPECT_EQ(case_number(r, "throughput_predicted"), 0);
   EXPECT_EQ(case_number(r, "throughput_predicted_low"), 0);
@@ -90,7 +90,7 @@ TEST(Columns, APredictionStandsBesideTheMeasurementAndEvenInAnInvalidRow) {
   EXPECT_EQ(std::ranges::count(fields, "measured"), 1);
 }
 
-TEST(Columns, CountersStandBesideTheTimeWithWhatIsLackingOfThem) {
+TEST(Columns, ContainCountersAndTheMissingMetrics) {
   CaseResult r = valid_result();
   EXPECT_EQ(std::ranges::count(case_fields(r), "off"), 1);
   r.counts = {.status = "GX100 has no l1tex__t_bytes.sum",
@@ -109,7 +109,7 @@ TEST(Columns, CountersStandBesideTheTimeWithWhatIsLackingOfThem) {
     EXPECT_EQ(std::ranges::count(case_fields(r), cell), 1);
 }
 
-TEST(Columns, AnInvalidRowHoldsNoTime) {
+TEST(Columns, InvalidRowsHaveNoTime) {
   CaseResult r = valid_result();
   r.planned.status = Status::invalid;
   const auto fields = case_fields(r);
@@ -119,7 +119,7 @@ TEST(Columns, AnInvalidRowHoldsNoTime) {
       EXPECT_EQ(fields[i], "") << columns[i];
     }
 }
-TEST(Row, TellsTwoSpeeds) {
+TEST(Row, ReportsBimodalTimes) {
   CaseResult r = valid_result();
   const auto cell = [&](std::string_view column) {
     const auto names = case_columns();

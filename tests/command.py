@@ -54,7 +54,7 @@ def parameters_but(**changed: object) -> str:
 
 def validated(folder: Path) -> "subprocess.CompletedProcess[str]":
     """`occbench validate FOLDER`, of this tree."""
-    words = [sys.executable, "-m", "occbench_tools.validate", folder]
+    words = [sys.executable, "-m", "occbench_tools", "validate", folder]
     tools = os.environ | {"PYTHONPATH": str(ROOT / "tools")}
     return subprocess.run(words, text=True, capture_output=True, env=tools)
 

@@ -57,27 +57,27 @@ class Offers(InAFolder):
     def offered(self, line: str) -> list[str]:
         raise NotImplementedError
 
-    def test_a_command_is_completed(self) -> None:
+    def test_completes_commands(self) -> None:
         self.assertEqual(self.offered("occbench ru"), ["run"])
         begun = sorted(name for name in commands() if name.startswith("c"))
         self.assertIn("calc", begun)
         self.assertEqual(self.offered("occbench c"), begun)
         self.assertEqual(self.offered("occbench help li"), ["list"])
 
-    def test_an_option_is_completed(self) -> None:
+    def test_completes_options(self) -> None:
         self.assertEqual(self.offered("occbench --vers"), ["--version"])
         self.assertEqual(self.offered("occbench run --pres"), ["--preset"])
         self.assertEqual(self.offered("occbench list --preset quick --show-ns"), ["--show-nsys"])
         self.assertEqual(self.offered("occbench calc --preset"), [])
 
-    def test_every_option_of_the_help_is_offered(self) -> None:
+    def test_offers_every_option_of_the_help(self) -> None:
         for command in built_in():
             named = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", output(OCCBENCH, command, "--help"), re.MULTILINE)
             self.assertGreater(len(named), 0)
             offered = [word for word in self.offered(f"occbench {command} --") if word.startswith("--")]
             self.assertEqual(offered, sorted(named))
 
-    def test_values_are_completed(self) -> None:
+    def test_completes_values(self) -> None:
         self.assertEqual(self.offered("occbench run --preset "), ["burn-in", "full", "quick", "standard"])
         self.assertEqual(self.offered("occbench run --preset st"), ["standard"])
         # A model has no cases of what only a GPU can be asked.
@@ -86,7 +86,7 @@ class Offers(InAFolder):
         self.assertEqual(self.offered("occbench run --seed "), [])
         self.assertEqual(self.offered("occbench completion "), ["bash", "fish", "zsh"])
 
-    def test_files_where_files_are_wanted(self) -> None:
+    def test_completes_files(self) -> None:
         files = self.offered("occbench report ")
         self.assertEqual([name for name in files if name.startswith("a file")], ["a file"])
         self.assertEqual([name.rstrip("/") for name in self.offered("occbench run --output ")], ["a folder"])
@@ -103,17 +103,17 @@ class Bash(Offers, unittest.TestCase):
     def test_a_list_goes_on_after_its_comma(self) -> None:
         self.assertEqual(self.offered("occbench run --experiment registers,spi"), ["registers,spilling"])
 
-    def test_of_a_word_with_a_colon_the_rest_is_offered(self) -> None:
+    def test_completes_after_a_colon(self) -> None:
         self.assertEqual(self.offered("occbench run --device model:h"), ["h100", "h200"])
 
-    def test_a_value_after_an_equals_sign(self) -> None:
+    def test_completes_after_an_equals_sign(self) -> None:
         self.assertEqual(self.offered("occbench list --format=j"), ["json"])
         self.assertEqual(self.offered("occbench list --format="), ["csv", "json", "table"])
 
-    def test_a_program_that_is_named_by_its_path(self) -> None:
+    def test_completes_a_program_called_by_path(self) -> None:
         self.assertEqual(self.offered("build/occbench ru"), ["run"])
 
-    def test_nothing_is_run_that_stands_in_the_line(self) -> None:
+    def test_does_not_execute_the_command_line(self) -> None:
         self.offered("occbench run --experiment $(touch${IFS}ran),`touch${IFS}ran`")
         self.assertFalse((self.folder / "ran").exists())
 
@@ -143,7 +143,7 @@ class Zsh(InAFolder, unittest.TestCase):
 
 
 class Words(unittest.TestCase):
-    def test_words_that_the_options_name_are_taken(self) -> None:
+    def test_list_accepts_the_values_completion_uses(self) -> None:
         script = output(OCCBENCH, "completion", "bash")
         for option in ("preset", "format"):
             words = re.search(rf"'list --{option}'\) echo 'VALUE ([a-z -]+)'", script)
@@ -152,7 +152,7 @@ class Words(unittest.TestCase):
                 done = subprocess.run([OCCBENCH, "list", f"--{option}", word], capture_output=True)
                 self.assertEqual(done.returncode, 0, f"--{option} {word}")
 
-    def test_a_shell_that_is_none_is_refused(self) -> None:
+    def test_rejects_unknown_shell(self) -> None:
         for words in (["csh"], []):
             done = subprocess.run([OCCBENCH, "completion", *words], text=True, capture_output=True)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))

@@ -37,7 +37,7 @@ class Fake : public cupti::Profiler {
  public:
   explicit Fake(Device& device) : device_(device) { step("open"), ++device_.opened; }
   [[nodiscard]] std::string chip() const override { return "GX100"; }
-  bool knows(const std::string& metric) override { return !device_.unknown.contains(metric); }
+  bool has_metric(const std::string& metric) override { return !device_.unknown.contains(metric); }
   void enable(const std::vector<std::string>& metrics) override {
     metrics_ = metrics;
     step("enable");
@@ -78,7 +78,7 @@ class Fake : public cupti::Profiler {
 
 constexpr CounterGroups everything{.occupancy = true, .memory = true, .stalls = true};
 
-class CountersOfADevice : public testing::Test {
+class DeviceCounters : public testing::Test {
  protected:
   Counters counters(const CounterGroups& groups = everything) {
     return Counters(groups, [this] { return std::make_unique<Fake>(device_); });
@@ -90,7 +90,7 @@ class CountersOfADevice : public testing::Test {
   Device device_;
 };
 
-TEST_F(CountersOfADevice, EveryPassIsALaunchOfItsOwnAfterItsPreparation) {
+TEST_F(DeviceCounters, PreparesAndLaunchesOncePerPass) {
   device_.passes = 2;
   Counters c = counters();
   EXPECT_EQ(count(c).status, "ok");
@@ -98,7 +98,7 @@ TEST_F(CountersOfADevice, EveryPassIsALaunchOfItsOwnAfterItsPreparation) {
                                                      "prepare", "begin", "launch", "end", "values"}));
 }
 
-TEST_F(CountersOfADevice, FillTheirColumns) {
+TEST_F(DeviceCounters, FillsTheColumns) {
   device_.values = {{warps_active, 75},
                     {"sm__issue_active.avg.pct_of_peak_sustained_active", 40},
                     {"sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", 30},
@@ -124,7 +124,7 @@ TEST_F(CountersOfADevice, FillTheirColumns) {
   EXPECT_EQ(counts.stalls, "long_scoreboard 4.13; wait 2.00; barrier 1.50");
 }
 
-TEST_F(CountersOfADevice, OnlyWhatWasAskedForIsCounted) {
+TEST_F(DeviceCounters, CollectsOnlyTheRequestedGroups) {
   Counters c = counters({.memory = true});
   const Counts counts = count(c);
   EXPECT_EQ(counts.status, "ok");
@@ -133,7 +133,7 @@ TEST_F(CountersOfADevice, OnlyWhatWasAskedForIsCounted) {
   EXPECT_EQ(counts.stalls, "");
 }
 
-TEST_F(CountersOfADevice, ARateOfNothingIsAnEmptyCell) {
+TEST_F(DeviceCounters, NonFiniteMetricsAreEmptyCells) {
   device_.values[stalled("wait")] = std::numeric_limits<double>::quiet_NaN();
   device_.values[dram_read] = std::numeric_limits<double>::infinity();
   Counters c = counters();
@@ -143,7 +143,7 @@ TEST_F(CountersOfADevice, ARateOfNothingIsAnEmptyCell) {
   EXPECT_EQ(counts.stalls.find("wait"), std::string::npos);
 }
 
-TEST_F(CountersOfADevice, AMetricThatTheChipLacksIsNamedAndTheOthersAreCounted) {
+TEST_F(DeviceCounters, NamesMissingMetricsAndCollectsTheOthers) {
   device_.unknown = {dram_read, stalled("gmma")};  // a chip without a stall reason never stalls for it
   Counters c = counters();
   const Counts counts = count(c);
@@ -153,7 +153,7 @@ TEST_F(CountersOfADevice, AMetricThatTheChipLacksIsNamedAndTheOthersAreCounted) 
   EXPECT_TRUE(counts.occupancy);
 }
 
-TEST_F(CountersOfADevice, AChipWithoutAnyOfThemIsNotProfiled) {
+TEST_F(DeviceCounters, DoesNotProfileAChipWithoutTheMetrics) {
   device_.unknown = {dram_read, "dram__bytes_write.sum", "lts__t_bytes.sum", "l1tex__t_bytes.sum"};
   Counters c = counters({.memory = true});
   EXPECT_TRUE(count(c).status.starts_with("GX100 has no dram__bytes_read.sum, "));
@@ -161,7 +161,7 @@ TEST_F(CountersOfADevice, AChipWithoutAnyOfThemIsNotProfiled) {
   EXPECT_EQ(device_.held, 0);
 }
 
-TEST_F(CountersOfADevice, AChipWithoutAnyStallReasonSaysSo) {
+TEST_F(DeviceCounters, ReportsAChipWithoutStallReasons) {
   for (const char* reason :
        {"barrier", "branch_resolving", "dispatch_stall", "drain", "gmma", "imc_miss", "lg_throttle", "membar",
         "mio_throttle", "misc", "long_scoreboard", "math_pipe_throttle", "no_instruction", "not_selected",
@@ -172,7 +172,7 @@ TEST_F(CountersOfADevice, AChipWithoutAnyStallReasonSaysSo) {
   EXPECT_EQ(device_.held, 0);
 }
 
-TEST_F(CountersOfADevice, TheyAreOpenedOnceAndLetGoAtRest) {
+TEST_F(DeviceCounters, OpensOnceAndReleasesWhenIdle) {
   {
     Counters c = counters();
     EXPECT_EQ(device_.opened, 0);  // not before the first count
@@ -190,7 +190,7 @@ TEST_F(CountersOfADevice, TheyAreOpenedOnceAndLetGoAtRest) {
   EXPECT_EQ(device_.opened, 1);
 }
 
-TEST_F(CountersOfADevice, NothingAskedForOpensNothing) {
+TEST_F(DeviceCounters, WithoutGroupsNothingIsOpened) {
   Counters c = counters({});
   EXPECT_FALSE(c.is_enabled());
   c.release();
@@ -206,10 +206,10 @@ struct Refusal {
   int result;
   const char* says;
 };
-class Refused : public CountersOfADevice, public testing::WithParamInterface<Refusal> {};
+class CountersRefused : public DeviceCounters, public testing::WithParamInterface<Refusal> {};
 
 /// Said once and for all: no later case asks again, and the device's counters are not held.
-TEST_P(Refused, SaysWhyInEveryRowAndAsksOnlyOnce) {
+TEST_P(CountersRefused, ReportsTheReasonInEveryRowWithoutRetrying) {
   device_.failing = GetParam().step;
   device_.result = GetParam().result;
   Counters c = counters();
@@ -225,7 +225,7 @@ TEST_P(Refused, SaysWhyInEveryRowAndAsksOnlyOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Counters, Refused,
+    Counters, CountersRefused,
     testing::Values(
         Refusal{"Permission", "enable", cupti::insufficient_privileges,
                 "no permission to read counters: run as root"},
@@ -244,10 +244,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Unheard", "enable", 999, "CUPTI failed"}),
     [](const auto& refusal) { return std::string(refusal.param.name); });
 
-class FailingOnce : public CountersOfADevice, public testing::WithParamInterface<const char*> {};
+class CountersFailingOnce : public DeviceCounters, public testing::WithParamInterface<const char*> {};
 
 /// The next case begins afresh.
-TEST_P(FailingOnce, CostsOneCaseItsCounters) {
+TEST_P(CountersFailingOnce, AffectsOnlyOneCase) {
   device_.failing = GetParam();
   device_.result = cupti::insufficient_privileges;
   Counters c = counters();
@@ -258,24 +258,24 @@ TEST_P(FailingOnce, CostsOneCaseItsCounters) {
   EXPECT_EQ(device_.held, 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Counters, FailingOnce, testing::Values("begin", "end", "values"));
+INSTANTIATE_TEST_SUITE_P(Counters, CountersFailingOnce, testing::Values("begin", "end", "values"));
 
-TEST_F(CountersOfADevice, PassesWithoutEndAreEnded) {
+TEST_F(DeviceCounters, StopsAfter100Passes) {
   device_.passes = 0;
   Counters c = counters();
-  EXPECT_EQ(count(c).status, "CUPTI wanted more than 100 passes");
+  EXPECT_EQ(count(c).status, "CUPTI needs more than 100 passes");
   EXPECT_EQ(device_.begun, 100);
   EXPECT_EQ(device_.held, 0);
 }
 
-TEST_F(CountersOfADevice, ALaunchThatFailsLetsThemGo) {
+TEST_F(DeviceCounters, ReleasesCountersIfTheLaunchThrows) {
   Counters c = counters();
   EXPECT_THROW(c.count([] {}, [] { throw std::runtime_error("the kernel"); }), std::runtime_error);
   EXPECT_EQ(device_.held, 0);
 }
 
 /// On any machine: a profiler, or a reason for none.
-TEST(Cupti, OpensOrSaysWhyNot) {
+TEST(Cupti, OpensOrReportsAnError) {
   try {
     EXPECT_NE(cupti::open()->chip(), "");
   } catch (const cupti::Error& error) {
@@ -286,7 +286,7 @@ TEST(Cupti, OpensOrSaysWhyNot) {
 
 // --- Words
 
-TEST(CounterGroups, AreNamed) {
+TEST(CounterGroups, AreParsedByName) {
   EXPECT_FALSE(parse_counter_groups({}).any());
   EXPECT_FALSE(parse_counter_groups({"none"}).any());
   const CounterGroups two = parse_counter_groups({"stalls", "occupancy"});
@@ -294,7 +294,7 @@ TEST(CounterGroups, AreNamed) {
   EXPECT_FALSE(two.memory);
 }
 
-TEST(CounterGroups, OtherWordsAreRefused) {
+TEST(CounterGroups, RejectUnknownNames) {
   for (const auto& names : {std::vector<std::string>{"warps"}, {"none", "memory"}, {"memory", ""}}) try {
       parse_counter_groups(names);
       ADD_FAILURE();

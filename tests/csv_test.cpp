@@ -16,26 +16,26 @@ std::vector<csv::Row> read_all(const std::string& text) {
   return rows;
 }
 
-TEST(Csv, QuotesOnlyWhatNeedsIt) {
+TEST(Csv, QuotesOnlyWhereRequired) {
   EXPECT_EQ(csv::format({"a", "", "b c"}), "a,,b c\n");
   EXPECT_EQ(csv::format({"1,5", "say \"so\"", "two\nlines", "cr\r"}),
             "\"1,5\",\"say \"\"so\"\"\",\"two\nlines\",\"cr\r\"\n");
 }
 
-TEST(Csv, ReadsBothLineEndsAndDropsTheByteOrderMark) {
+TEST(Csv, ReadsCrlfAndSkipsTheByteOrderMark) {
   EXPECT_EQ(read_all("\xEF\xBB\xBF"
                      "a,b\r\n1,2\n"),
             (std::vector<csv::Row>{{"a", "b"}, {"1", "2"}}));
   EXPECT_EQ(read_all("\xEF\xBB\xBF\"a,b\",c\n"), (std::vector<csv::Row>{{"a,b", "c"}}));
 }
 
-TEST(Csv, ReadsQuotedFieldsOverLines) {
+TEST(Csv, ReadsQuotedFieldsWithNewlines) {
   EXPECT_EQ(read_all("\"a\r\nb\",\"c\"\"d\",\"\"\n"), (std::vector<csv::Row>{{"a\r\nb", "c\"d", ""}}));
 }
 
 TEST(Csv, KeepsEmptyFields) { EXPECT_EQ(read_all(",\n\n"), (std::vector<csv::Row>{{"", ""}, {""}})); }
 
-TEST(Csv, SaysWhetherTheLastRecordIsWhole) {
+TEST(Csv, ReportsAnIncompleteLastRecord) {
   for (const auto& [text, complete] :
        {std::pair("a,b\n", true), {"a,b", false}, {"a,\"b", false}, {"a,\"b\n", false}, {"a,\"b\"", false}}) {
     std::istringstream in(text);
@@ -46,12 +46,12 @@ TEST(Csv, SaysWhetherTheLastRecordIsWhole) {
   }
 }
 
-TEST(Csv, NothingIsReadFromNothing) {
+TEST(Csv, ReturnsNoRecordOfEmptyInput) {
   std::istringstream in("");
   EXPECT_FALSE(csv::read(in));
 }
 
-TEST(Csv, ReadsBackWhatItWrites) {
+TEST(Csv, RandomRowsRoundTrip) {
   std::mt19937 random(1);
   const std::string alphabet = "a,\"\r\n \xEF\xBB\xBF";
   for (int trial = 0; trial < 5000; ++trial) {

@@ -111,7 +111,7 @@ class WithFiles(unittest.TestCase):
 
 
 class DamagedInput(WithFiles):
-    def test_a_folder_that_cannot_be_read_is_named(self) -> None:
+    def test_names_an_unreadable_folder(self) -> None:
         self.file("tree/k.cubin", CUBIN.read_bytes())
         for name in ("tree/closed/k.cubin", "tree/k2.cubin"):
             closed = self.file(name, CUBIN.read_bytes())
@@ -147,14 +147,14 @@ class DamagedInput(WithFiles):
         done = run("inspect", self.folder / "tree", self.folder / "tree/out", "--format", "csv")
         self.assertEqual(len(rows(done)), 2 * KERNELS)
 
-    def test_many_complaints_are_counted(self) -> None:
+    def test_limits_and_counts_error_messages(self) -> None:
         self.file("tree/k.cubin", CUBIN.read_bytes())
         for n in range(50):
             self.file(f"tree/{n}.cubin", CUBIN.read_bytes()[:3000])
         done = run("inspect", self.folder / "tree", "--format", "csv")
         self.refused(done, "50 files, folders or parts could not be read", 21)
 
-    def test_a_file_that_shrinks_ends_nothing(self) -> None:
+    def test_file_truncated_while_reading_does_not_crash(self) -> None:
         begun = time.monotonic()
         run("inspect", OCCBENCH)
         takes = time.monotonic() - begun
@@ -168,7 +168,7 @@ class DamagedInput(WithFiles):
             shrink.join()
             self.assertIn(done.returncode, (0, 4), done.stderr)
 
-    def test_sections_that_overlap_are_read_once(self) -> None:
+    def test_reads_overlapping_sections_once(self) -> None:
         fatbin = (CORPUS / "plain_fatbin").read_bytes()
         one = self.file("one.so", host_of((0, len(fatbin)), content=fatbin))
         once = run("inspect", one, "--format", "csv")
@@ -179,7 +179,7 @@ class DamagedInput(WithFiles):
         self.refused(done, "has sections of GPU code that overlap")
         self.assertEqual(len(rows(done)), len(rows(once)))
 
-    def test_a_cubin_whose_sections_overlap(self) -> None:
+    def test_rejects_cubin_with_overlapping_sections(self) -> None:
         cubin = bytearray(CUBIN.read_bytes())
         (table,) = struct.unpack_from("<Q", cubin, 40)
         size, count = struct.unpack_from("<HH", cubin, 58)
@@ -189,7 +189,7 @@ class DamagedInput(WithFiles):
                 struct.pack_into("<QQ", cubin, at + 24, 0, len(cubin))
         self.refused(run("inspect", self.file("k.cubin", cubin)), "has sections that overlap")
 
-    def test_a_file_with_a_hole(self) -> None:
+    def test_rejects_huge_sparse_files(self) -> None:
         fatbin = (CORPUS / "plain_fatbin").read_bytes()
         for name, size, sentence in (
             ("huge", 256 << 30, "has 256 GiB, and at most 16 are read"),
@@ -202,7 +202,7 @@ class DamagedInput(WithFiles):
                 is_large_cubin = (name, ending) == ("large", "cubin")
                 self.refused(done, "is a cubin of more than 512 MiB" if is_large_cubin else sentence)
 
-    def test_no_memory_is_no_finding(self) -> None:
+    def test_out_of_memory_is_not_a_finding(self) -> None:
         """Exit code 1 says that --fail-on holds."""
         path = self.file("k.cubin", CUBIN.read_bytes())
         os.truncate(path, 500 << 20)
@@ -210,7 +210,7 @@ class DamagedInput(WithFiles):
             self.skipTest("a sanitizer takes all addresses")
         self.refused(run("inspect", path, memory=400 << 20), "out of memory")
 
-    def test_parts_that_unpack_to_far_more(self) -> None:
+    def test_rejects_decompression_bombs_in_fatbins(self) -> None:
         block = 128 << 10
         zeros = 4000 * block
         # RFC 8878: a frame of one segment, whose blocks each repeat one byte.
@@ -225,7 +225,7 @@ class DamagedInput(WithFiles):
         self.refused(done, "would unpack to far more than its file has bytes", 21)
         self.assertIn("300 files, folders or parts", done.stderr)
 
-    def test_a_log_that_is_cut_off(self) -> None:
+    def test_rejects_truncated_log(self) -> None:
         log = log_of(*(f"kernel_{n}_{os.urandom(8).hex()}" for n in range(2000)))
         packed = gzip.compress(log)
         words = ("--block-size", "256", "--format", "csv")
@@ -245,7 +245,7 @@ class DamagedInput(WithFiles):
             done = run("calc", self.file("whole.gz", content), *words)
             self.assertEqual((done.returncode, len(rows(done))), (0, count), done.stderr)
 
-    def test_a_table_of_ncu_that_ends_within_its_last_row(self) -> None:
+    def test_rejects_truncated_ncu_table(self) -> None:
         text = (ROOT / "tests/forms/ncu_rounded/twice.csv").read_bytes().rstrip(b"\n")
         for at in range(text.rindex(b"\n") + 2, text.rindex(b",") + 2):
             with self.subTest(ends=text[at - 10 : at]):
@@ -253,7 +253,7 @@ class DamagedInput(WithFiles):
                 self.refused(done, "is cut off: a row of its table has no end")
                 self.assertEqual(done.stdout, "")
 
-    def test_a_log_that_ends_within_a_kernel_names_it(self) -> None:
+    def test_truncated_log_names_the_last_kernel(self) -> None:
         """Wherever it is cut, each kernel that was begun is answered or named."""
         words = ("--block-size", "256", "--device", "h200", "--format", "csv")
         for name, begun, ended in (
@@ -279,7 +279,7 @@ class DamagedInput(WithFiles):
         done = run("calc", self.file("failed", failed.encode() + log_of("second")), *words)
         self.refused(done, "it does not say what kernel 'first' uses")
 
-    def test_a_log_of_many_linked_kernels(self) -> None:
+    def test_linked_kernels_take_linear_time(self) -> None:
         """Eight times the kernels take some eight times the CPU time, and not 64 times."""
         linked = "nvlink info : Function properties for '{}':\n" \
                  "nvlink info : used 30 registers, 0 stack, 0 bytes smem, 400 bytes cmem[0]\n"  # fmt: skip
@@ -294,7 +294,7 @@ class DamagedInput(WithFiles):
             self.assertEqual((done.returncode, done.stderr, len(rows(done))), (0, "", count))
         self.assertLess(took_s[1], 24 * took_s[0])
 
-    def test_a_table_or_trace_that_is_cut_off(self) -> None:
+    def test_rejects_truncated_table_or_trace(self) -> None:
         table = (ROOT / "tests/tools/ncu_raw.csv").read_bytes()
         row = table.rstrip().rindex(b"\n") + 1
         trace = (SAMPLES / "pytorch_trace.json").read_bytes().rstrip()
@@ -306,14 +306,14 @@ class DamagedInput(WithFiles):
                 done = run("calc", self.file(name, content), "--device", "h200", "--format", "csv")
                 self.refused(done, "is cut off")
 
-    def test_a_trace_with_a_hole(self) -> None:
+    def test_rejects_trace_with_zero_bytes(self) -> None:
         """Some parsers take a zero byte for the end."""
         trace = (SAMPLES / "pytorch_trace.json").read_bytes()
         for content in (trace + bytes(9), trace.replace(b",", b"\0,", 1)):
             done = run("calc", self.file("trace.json", content), "--device", "h200")
             self.refused(done, "is not JSON: holds zero bytes")
 
-    def test_a_trace_that_unpacks_to_far_more(self) -> None:
+    def test_limits_decompressed_trace(self) -> None:
         long = b'{"traceEvents": [{"name": "' + b"a" * (20 << 20) + b'"}]}'
         for name, content in (("trace.json", long), ("trace.gz", gzip.compress(long, 1))):
             done = run("calc", self.file(name, content), "--device", "h200")
@@ -323,7 +323,7 @@ class DamagedInput(WithFiles):
             done = run("calc", self.file("blanks.gz", blanks), "--device", "h200")
             self.refused(done, "unpacks to more than 100 times its size")
 
-    def test_samples_that_unpack_to_far_more(self) -> None:
+    def test_limits_decompressed_samples(self) -> None:
         folder = self.folder / "run"
         run("run", "--device", "model:t4", "--experiment", "waves", "--output", folder)
         header, *_ = (folder / "samples.csv").read_bytes().partition(b"\n")
@@ -332,7 +332,7 @@ class DamagedInput(WithFiles):
         (folder / "samples.csv.gz").write_bytes(gzip.compress(header + b"\n" + row * (1 << 17), 9))
         self.refused(run("findings", folder), "samples.csv.gz: unpacks to more than 100 times its size")
 
-    def test_a_run_with_a_hole_is_refused(self) -> None:
+    def test_rejects_run_with_zero_bytes(self) -> None:
         self.file("run/env.json", b"{}")
         with self.file("run/cases.csv", b"case_id,status\n").open("r+b") as cases:
             cases.truncate(240 << 20)
@@ -341,7 +341,7 @@ class DamagedInput(WithFiles):
         self.file("run/env.json", b"{}" + bytes(9))
         self.refused(run("findings", self.folder / "run"), "env.json: is not JSON: holds zero bytes")
 
-    def test_a_long_sweep_is_little_work(self) -> None:
+    def test_long_sweep_is_fast(self) -> None:
         """Of grids, each of which begins another wave: a step that is predicted."""
         columns = "experiment,family,variant,curve,case_id,status,throughput,throughput_unit,"
         columns += "register_route,occupancy_theoretical,warps_per_sm,blocks_per_sm,iterations,time_median_s,"
@@ -354,12 +354,12 @@ class DamagedInput(WithFiles):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(json.loads(done.stdout)["cliffs"]), count - 1)
 
-    def test_a_line_full_of_colours_takes_no_longer_than_another(self) -> None:
+    def test_many_colour_codes_are_fast(self) -> None:
         coloured = self.file("log", log_of("_Z1gi") + b"\x1b[m" * (3 << 20))
         done = run("calc", coloured, "--block-size", "256", "--format", "csv")
         self.assertEqual((done.returncode, [row["kernel"] for row in rows(done)]), (0, ["g(int)"]))
 
-    def test_a_name_that_would_become_long(self) -> None:
+    def test_keeps_names_that_would_demangle_too_long(self) -> None:
         bombs = [doubling(n) for n in (20, 30, 35)]
         bombs.append("_Z1fIJiiiiiiiiiiEEvDp1PIDp1PIDp1PIDp1PIDp1PIDp1PIDp1PIDp1PIDp1PIDpT_EEEEEEEEE")
         log = self.file("log", log_of(*bombs, "_Z1gi"))
@@ -375,7 +375,7 @@ class DamagedInput(WithFiles):
             self.assertEqual((marked.returncode, marked.stderr), (plain.returncode, ""))
             self.assertEqual(marked.stdout, plain.stdout)
 
-    def test_names_in_tables_steer_nothing(self) -> None:
+    def test_escapes_names_in_tables(self) -> None:
         """The program prints what the tools would: both have it of one table."""
         firsts, ends = unprintable()
         codes = sorted({code for first, (last, _) in zip(firsts, ends, strict=True)
@@ -389,7 +389,7 @@ class DamagedInput(WithFiles):
         expected = [("'" if name[0] in "=\uff1d" else "") + printable(name) for name in names]
         self.assertEqual([row["kernel"] for row in rows(done)], expected)
 
-    def test_files_in_tables_steer_nothing(self) -> None:
+    def test_escapes_file_names_in_tables(self) -> None:
         for n, sign in enumerate(("\x1b[31m", "\u202e", "\x9b", "\u2028", "\udcff", "\x7f")):
             self.file(f"old/{n}{sign}.cubin", CUBIN.read_bytes())
         self.file("new/k.cubin", (SAMPLES / "inspect_capped.cubin").read_bytes())
@@ -402,7 +402,7 @@ class DamagedInput(WithFiles):
         self.assertIn("\\u202e", json.dumps([row["file"] for row in rows(
             run("inspect", self.folder / "old", "--format", "csv"))]))  # fmt: skip
 
-    def test_a_full_output_is_an_error(self) -> None:
+    def test_full_output_device_is_an_error(self) -> None:
         table = self.file("table.csv", HEADER.encode() + b"\n" + b"h200,256,32,0,0\n" * 9000)
         calls = (
             "--version", "--help", "--help-all", "help calc", "calc --tour", "completion bash", "list",

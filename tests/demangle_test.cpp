@@ -8,7 +8,7 @@
 namespace occbench {
 namespace {
 
-TEST(Demangle, NamesOfKernels) {
+TEST(Demangle, DemanglesKernelNames) {
   for (const auto& [mangled, plain] : {
            std::pair("_Z5scaleIdLi256EEvPT_i", "void scale<double, 256>(double*, int)"),
            {"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEENS_"
@@ -42,7 +42,7 @@ std::string doubling(int levels) {
   return name;
 }
 
-TEST(Demangle, ANameThatWouldBecomeFarLongerStays) {
+TEST(Demangle, KeepsNamesThatWouldGrowTooLong) {
   EXPECT_GT(demangle(doubling(5)).size(), 300U);
   for (int levels = 1; levels < 36; ++levels) {
     const std::string name = doubling(levels);
@@ -55,14 +55,14 @@ TEST(Demangle, ANameThatWouldBecomeFarLongerStays) {
 
 /// Nothing is printed of an empty pack, but the C++ library looks for it in all parts of the pattern, each
 /// time.
-TEST(Demangle, ADoublingThatPrintsNothingStays) {
+TEST(Demangle, KeepsExponentialEmptyPacks) {
   std::string name = "_Z1fIJEEvDp" + std::string("1PIT_T_E");
   for (const char id : std::string("123456789ABCDEFGHIJKLMNOPQRSTUVWXY"))
     name += std::string("DpS_IS") + id + "_S" + id + "_E";
   EXPECT_EQ(demangle(name), name);
 }
 
-TEST(Demangle, LongAndDeepNames) {
+TEST(Demangle, BoundsLongAndDeepNames) {
   for (const std::string& name :
        {"_Z1f" + std::string(1000, 'P') + "i", "_Z1f" + std::string(100'000, 'P') + "i",
         "_Z70000" + std::string(70'000, 'a') + "v", "_Z1f" + std::string(3000, 'F') + "v"})

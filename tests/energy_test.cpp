@@ -23,7 +23,7 @@ std::optional<Energy> found(double phase_s, double load_s = 0) {
   return {};
 }
 
-TEST(EnergySteps, CountWhatWasDrawnInTheirTimeWhereverTheyFall) {
+TEST(EnergySteps, MeasurePowerAtAnyPhaseOfTheCounter) {
   for (int i = 0; i < 20; ++i) {
     const auto energy = found(0.005 * i);
     ASSERT_TRUE(energy);
@@ -32,9 +32,7 @@ TEST(EnergySteps, CountWhatWasDrawnInTheirTimeWhereverTheyFall) {
   }
 }
 
-TEST(EnergySteps, LeaveOutWhatWasDrawnBeforeTheBoardWasWarm) {
-  EXPECT_NEAR(found(0.07, 0.04)->power_w, 500, 1);
-}
+TEST(EnergySteps, ExcludeTheWarmUp) { EXPECT_NEAR(found(0.07, 0.04)->power_w, 500, 1); }
 
 /// 800 W at first, and what it is brought down to after 0.7 s.
 std::optional<Energy> found_under_limit(double limit_w, double then_w) {
@@ -47,13 +45,13 @@ std::optional<Energy> found_under_limit(double limit_w, double then_w) {
   return {};
 }
 
-TEST(EnergySteps, WaitUntilTheBoardKeepsToItsLimit) {
+TEST(EnergySteps, WaitUntilPowerIsWithinTheLimit) {
   EXPECT_NEAR(found_under_limit(700, 690)->power_w, 690, 1);
   EXPECT_NEAR(found_under_limit(HUGE_VAL, 690)->power_w, 800, 1);
   EXPECT_FALSE(found_under_limit(600, 690));
 }
 
-TEST(EnergySteps, SayNothingOfACounterThatStandsStill) {
+TEST(EnergySteps, ReturnNothingForAStuckCounter) {
   EnergySteps steps(0.15, 0.5, 600);
   for (int ms = 0; ms < 2000; ++ms) EXPECT_FALSE(steps.take(1234, ms * 1e-3, static_cast<std::uint64_t>(ms)));
 }

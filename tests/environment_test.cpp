@@ -10,7 +10,7 @@
 namespace occbench {
 namespace {
 
-TEST(Anonymous, TheSameCardHasTheSameNameAndAnotherCardAnother) {
+TEST(Anonymous, UuidHashIsStableAndUniquePerCard) {
   Device card;
   card.uuid = "GPU-5a1a5745-0000-4000-8000-0123456789ab";
   const std::string name = anonymous_uuid(card.uuid);
@@ -21,12 +21,12 @@ TEST(Anonymous, TheSameCardHasTheSameNameAndAnotherCardAnother) {
   EXPECT_FALSE(is_uuid_of(name, card));
 }
 
-TEST(Anonymous, FlagsThatNameAPathAreLeftOut) {
+TEST(Anonymous, RemovesFlagsWithPaths) {
   EXPECT_EQ(without_paths("-O3 -I/home/somebody/include  -DNDEBUG"), "-O3 -DNDEBUG");
   EXPECT_EQ(without_paths("/opt/compiler"), "");
 }
 
-TEST(Anonymous, NoFieldNamesAPathOrTheCard) {
+TEST(Anonymous, RemovesPathsHostAndUuid) {
   const std::string uuid = "GPU-5a1a5745-0000-4000-8000-0123456789ab";
   nlohmann::json env = {
       {"host", "mine"},

@@ -68,7 +68,7 @@ double cycles_of(const Stream& stream, int block_warps, int blocks, int waves, d
 const Stream init{"STG.32 1 - - 00 00 00\n", 4};
 const Stream copy{"LDG.32 1 0 - 00 00 00\nSTG.32 1 - - 01 00 00\n", 8};
 
-TEST(ShortBlocks, NoLaunchWritesFasterThanMemory) {
+TEST(ShortBlocks, WriteRateNeverExceedsDramBandwidth) {
   for (const Stream& stream : {init, copy})
     for (const int block_warps : {1, 4, 32})
       for (const int waves : {1, 2, 7, 16, 17, 40, 400}) {
@@ -79,7 +79,7 @@ TEST(ShortBlocks, NoLaunchWritesFasterThanMemory) {
       }
 }
 
-TEST(ShortBlocks, ALaunchIsNotOverBeforeItsStoresAre) {
+TEST(ShortBlocks, LaunchEndsAfterItsStoresDrain) {
   // 8 KiB of stores: all of them are under way when the last warp ends.
   EXPECT_GE(cycles_of(init, 32, 2, 1), 8192 / bytes_per_cycle);
 }

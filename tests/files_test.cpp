@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Threads stand for programs: a lock belongs to an open file, not to a process.
-TEST(FreshFolder, EachThatAsksAtOnceHasOneOfItsOwn) {
+TEST(FreshFolder, ConcurrentCallersGetDistinctFolders) {
   constexpr int programs = 8;
   const fs::path root = fs::temp_directory_path() / ("occbench_files_test." + std::to_string(getpid()));
   for (int round = 0; round < 50; ++round) {
@@ -50,7 +50,7 @@ TEST(FreshFolder, EachThatAsksAtOnceHasOneOfItsOwn) {
 }
 
 /// As root a rename would take /dev/null away from everyone.
-TEST(ReplaceFile, NeverReplacesWhatIsNoRegularFile) {
+TEST(ReplaceFile, NeverReplacesASpecialFile) {
   const fs::path folder = fs::temp_directory_path() / ("occbench_replace_test." + std::to_string(getpid()));
   fs::create_directories(folder);
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);

@@ -107,7 +107,7 @@ std::vector<CaseResult> together(std::vector<CaseResult> a, const std::vector<Ca
 
 using findings::Highlight;
 using findings::Kind;
-using findings::least_cliff;
+using findings::min_cliff;
 
 const findings::Finding* of_kind(const std::vector<Highlight>& all, Kind kind) {
   const auto found = std::ranges::find(all, kind, [](const Highlight& t) { return t.finding.kind; });
@@ -126,14 +126,14 @@ std::vector<Highlight> highlights(const std::vector<CaseResult>& results, std::s
   return findings::most_telling(all_findings(results), most);
 }
 
-TEST(Findings, ReadsTheColumnsOfTextAsText) {
+TEST(Findings, TextColumnsMatchTheSchema) {
   const auto schema = nlohmann::json::parse(std::ifstream("results/schema.json"));
   for (const auto& column : schema["files"]["cases.csv"]["columns"])
-    EXPECT_EQ(findings::holds_words(column["name"].get<std::string>()), column["type"] == "string")
+    EXPECT_EQ(findings::is_text_column(column["name"].get<std::string>()), column["type"] == "string")
         << column["name"];
 }
 
-TEST(Findings, ACliffIsToldBesideTheKernelThatDoesNotMind) {
+TEST(Findings, CliffNamesTheUnaffectedKernelToo) {
   const auto all = highlights(together(registers_with_cliff(loads, 0.21), registers_with_cliff(chain, 0)));
   const findings::Finding* cliff = of_kind(all, Kind::cliff);
   ASSERT_NE(cliff, nullptr);
@@ -145,25 +145,25 @@ TEST(Findings, ACliffIsToldBesideTheKernelThatDoesNotMind) {
   EXPECT_NE(cliff->cases.front().find("loads"), std::string::npos) << cliff->cases.front();
 }
 
-TEST(Findings, AloneAnExperimentTellsTheCliffOfEachOfTwoKernels) {
+TEST(Findings, ReportsACliffForEachKernel) {
   const auto all = highlights(together(registers_with_cliff(loads, 0.21), registers_with_cliff(chain, 0.3)));
   ASSERT_EQ(all.size(), 2U);
   EXPECT_TRUE(all[0].finding.words.starts_with("`chain` loses 30.0 %")) << all[0].finding.words;
   EXPECT_TRUE(all[1].finding.words.starts_with("reads lose 21.0 %")) << all[1].finding.words;
 }
 
-TEST(Findings, WhatLiesWithinTheNoiseIsNotTold) {
+TEST(Findings, IgnoresDropsWithinNoise) {
   EXPECT_NE(of_kind(highlights(registers_with_cliff(loads, 0.1, 0.01)), Kind::cliff), nullptr);
   EXPECT_EQ(of_kind(highlights(registers_with_cliff(loads, 0.1, 0.06)), Kind::cliff), nullptr)
       << "intervals overlap";
-  EXPECT_NE(of_kind(highlights(registers_with_cliff(loads, 1.2 * least_cliff, 0.001)), Kind::cliff), nullptr);
-  EXPECT_EQ(of_kind(highlights(registers_with_cliff(loads, 0.8 * least_cliff, 0.001)), Kind::cliff), nullptr)
+  EXPECT_NE(of_kind(highlights(registers_with_cliff(loads, 1.2 * min_cliff, 0.001)), Kind::cliff), nullptr);
+  EXPECT_EQ(of_kind(highlights(registers_with_cliff(loads, 0.8 * min_cliff, 0.001)), Kind::cliff), nullptr)
       << "too small";
 }
 
-TEST(Findings, NothingIsToldOfACurveOfFourPoints) {
+TEST(Findings, OmitsFindingsBelowMinPoints) {
   auto results = registers_with_cliff(loads, 0.5);
-  results.resize(least_points);
+  results.resize(min_points);
   EXPECT_NE(of_kind(highlights(results), Kind::cliff), nullptr);
   results.erase(results.begin());
   EXPECT_TRUE(highlights(results).empty());
@@ -172,14 +172,14 @@ TEST(Findings, NothingIsToldOfACurveOfFourPoints) {
   EXPECT_TRUE(highlights(results).empty());
 }
 
-TEST(Findings, AStepThatSpillsIsNoCliff) {
+TEST(Findings, SpillingStepIsNotACliff) {
   auto results = registers_with_cliff(loads, 0.5);
   for (CaseResult& r : results)
     if (r.planned.attributes.registers_per_thread <= 31) r.planned.attributes.local_bytes = 8;
   EXPECT_EQ(of_kind(highlights(results), Kind::cliff), nullptr);
 }
 
-TEST(Findings, FewWarpsThatSufficeAreTold) {
+TEST(Findings, ReportsTheKneeAtFewWarps) {
   std::vector<CaseResult> results;
   for (const int warps : {4, 8, 12, 16, 32, 64}) {
     results.push_back(with_warps(loads, warps, std::min(96.0, 8.0 * warps)));
@@ -197,7 +197,7 @@ TEST(Findings, FewWarpsThatSufficeAreTold) {
   EXPECT_EQ(of_kind(highlights(results), Kind::enough), nullptr) << "three points";
 }
 
-TEST(Findings, ALineJustBelowEnoughIsNotRoundedUpToIt) {
+TEST(Findings, DoesNotRoundUpToTheKneeThreshold) {
   std::vector<CaseResult> results;
   for (const int warps : {4, 8, 12, 16, 32, 64}) {
     results.push_back(with_warps(loads, warps, std::min(100.0, 8.0 * warps)));
@@ -209,13 +209,13 @@ TEST(Findings, ALineJustBelowEnoughIsNotRoundedUpToIt) {
   EXPECT_NE(knee->words.find("; with 4 B even 64 warps reach 89.7 %"), std::string::npos) << knee->words;
 }
 
-TEST(Findings, ManyWarpsThatAreNeededAreNoKnee) {
+TEST(Findings, NeedingAllWarpsIsNotAKnee) {
   std::vector<CaseResult> results;
   for (const int warps : {4, 8, 12, 16, 32, 64}) results.push_back(with_warps(narrow, warps, 1.5 * warps));
   EXPECT_TRUE(highlights(results).empty());
 }
 
-TEST(Findings, WarpsThatCostAreTold) {
+TEST(Findings, ReportsLossFromTooManyWarps) {
   std::vector<CaseResult> results;
   for (const int warps : {4, 8, 12, 16, 32, 64})
     results.push_back(with_warps(loads, warps, warps <= 12 ? 8.0 * warps : 96 - 0.75 * (warps - 12)));
@@ -229,7 +229,7 @@ TEST(Findings, WarpsThatCostAreTold) {
   EXPECT_EQ(of_kind(highlights(results), Kind::costs_more_warps), nullptr);
 }
 
-TEST(Findings, ALatencyHasNoBest) {
+TEST(Findings, LatencyCurvesHaveNoBestPoint) {
   std::vector<CaseResult> results;
   for (const int warps : {4, 8, 12, 16, 32, 64}) results.push_back(with_warps(latency, warps, 96.0 / warps));
   EXPECT_TRUE(highlights(results).empty());
@@ -250,7 +250,7 @@ CaseResult share(const Variant& variant, int registers, double throughput) {
   return r;
 }
 
-TEST(Findings, LossesAreOfOneValueOfTheDial) {
+TEST(Findings, ComparesLossesAtOneDialValue) {
   std::vector<CaseResult> results;
   for (const int registers : {24, 32, 64, 128, 129, 192, 255}) {
     results.push_back(share(loads, registers, registers > 128 ? 14 + registers / 1000.0 : 100));
@@ -262,7 +262,7 @@ TEST(Findings, LossesAreOfOneValueOfTheDial) {
       << "not by 255, where no more is lost, and not what a line that ends before loses";
 }
 
-TEST(Findings, ARangeIsWholeAndBeginsWhereTheLineIsNearItsBest) {
+TEST(Findings, RangeIsContiguousAndNearTheBest) {
   const auto range_of = [](const std::vector<double>& rates) {
     std::vector<CaseResult> results;
     int registers = 16;
@@ -276,7 +276,7 @@ TEST(Findings, ARangeIsWholeAndBeginsWhereTheLineIsNearItsBest) {
   EXPECT_EQ(range_of({100, 80, 70, 50, 40}), "") << "it falls from its first value on";
 }
 
-TEST(Findings, WhatAnotherDialIsWorthSaysWhatIsHeld) {
+TEST(Findings, OtherDialGainNamesTheFixedDials) {
   static const Variant one{.family = "g", .name = "one", .form = "read", .dials = {.ilp = 1}};
   static const Variant four{.family = "g", .name = "four", .form = "read", .dials = {.ilp = 4}};
   std::vector<CaseResult> results;
@@ -293,7 +293,7 @@ TEST(Findings, WhatAnotherDialIsWorthSaysWhatIsHeld) {
             "256)");
 }
 
-TEST(Findings, SpillingThatPaysAndSpillingThatCosts) {
+TEST(Findings, ReportsGainOrLossOfARegisterCap) {
   std::vector<CaseResult> results{with_registers(capped, 32, 64, 50, 96),
                                   with_registers(capped, 40, 48, 90, 40), with_registers(loads, 64, 32, 80),
                                   with_registers(loads, 72, 24, 70), with_registers(loads, 80, 20, 60)};
@@ -314,20 +314,21 @@ TEST(Findings, SpillingThatPaysAndSpillingThatCosts) {
   EXPECT_EQ(of_kind(highlights(results), Kind::register_cap), nullptr);
 }
 
-TEST(Findings, ColumnsAreWhatTheSchemaDeclares) {
+TEST(Findings, ColumnFactsMatchTheSchema) {
   CaseResult confined = measured("b_warps", loads, 8, 50);
   confined.sms_by_gpc = "16+16";
   EXPECT_EQ(findings::Rows::of({confined}).text(0, "sms_by_gpc"), "16+16");
-  EXPECT_NE(std::ranges::find(findings::asked_columns(), "sm_count"), findings::asked_columns().end());
-  EXPECT_FALSE(findings::holds_words("sm_count"));
+  EXPECT_NE(std::ranges::find(findings::requested_columns(), "sm_count"),
+            findings::requested_columns().end());
+  EXPECT_FALSE(findings::is_text_column("sm_count"));
   const auto rank = [](const std::string& column) { return findings::facts_of(column)->split_order; };
-  EXPECT_TRUE(std::ranges::is_sorted(findings::asked_columns(), {}, rank));
-  EXPECT_LT(rank(findings::asked_columns().front()), 0);
-  EXPECT_GT(rank(findings::asked_columns().back()), 0);
+  EXPECT_TRUE(std::ranges::is_sorted(findings::requested_columns(), {}, rank));
+  EXPECT_LT(rank(findings::requested_columns().front()), 0);
+  EXPECT_GT(rank(findings::requested_columns().back()), 0);
   EXPECT_EQ(findings::facts_of("mystery"), nullptr);
 }
 
-TEST(Findings, ABlockSizeThatBeatsTheApis) {
+TEST(Findings, ReportsABlockSizeFasterThanTheApiPick) {
   std::vector<CaseResult> results;
   for (const int block : {64, 128, 256, 512, 1024})
     results.push_back(with_block(block, block == 128 ? 90 : 72, 1024));
@@ -342,7 +343,7 @@ TEST(Findings, ABlockSizeThatBeatsTheApis) {
   EXPECT_EQ(of_kind(highlights(results), Kind::api_pick), nullptr);
 }
 
-TEST(Findings, ASawtoothIsAStepAtEqualResidency) {
+TEST(Findings, ReportsTheWaveTailAsAStep) {
   std::vector<CaseResult> results;
   for (const int grid : {132, 264, 265, 396, 397}) {
     CaseResult r = measured("d_waves", chain, 4, grid / ((grid + 131) / 132) * 0.1);
@@ -356,7 +357,7 @@ TEST(Findings, ASawtoothIsAStepAtEqualResidency) {
   EXPECT_EQ(step->words, "`chain` loses 33.3 % from 2 to 2.008 waves");
 }
 
-TEST(Findings, TheTextbookIsHeldAgainstWhatWasSeen) {
+TEST(Findings, ComparesTextbookWithResidentOccupancy) {
   CaseResult r = measured("a_registers", loads, 32, 50);
   EXPECT_TRUE(highlights({r}).empty());
   r.planned.occupancy_textbook = 1;
@@ -381,7 +382,7 @@ TEST(Findings, TheTextbookIsHeldAgainstWhatWasSeen) {
       "SM has 38 %");
 }
 
-TEST(Findings, AMissOfThePredictionIsToldOfMeasurementsAlone) {
+TEST(Findings, ReportsModelErrorsOnlyOfMeasurements) {
   CaseResult r = measured("a_registers", loads, 32, 50);
   r.work.bytes = 1;
   r.planned.forecast.prediction = {.time_s = r.time_s.median * 2};
@@ -398,7 +399,7 @@ TEST(Findings, AMissOfThePredictionIsToldOfMeasurementsAlone) {
       findings::most_telling(findings::findings_of_run(findings::Rows::of({r}), of_model), 5).empty());
 }
 
-TEST(Findings, TheLargestFirstAndAFairShareOfEach) {
+TEST(Findings, SortsByScoreAndLimitsEachExperiment) {
   auto results = registers_with_cliff(loads, 0.21);
   for (const int warps : {4, 8, 12, 16, 32, 64})
     results.push_back(with_warps(loads, warps, warps <= 12 ? 8.0 * warps : 96 - 0.75 * (warps - 12)));

@@ -18,7 +18,7 @@ bool is_dear_and(bool answer) {
   return sum > 0 && answer;
 }
 
-TEST(FirstWhere, EachPlaceIsFoundBySeveralThreadsAsByOne) {
+TEST(FirstWhere, FindsEveryIndexWithManyThreads) {
   for (const std::size_t n : {1UL, 31UL, 32UL, 33UL, 1024UL, 8191UL})
     for (std::size_t place = 0; place <= n; place += place < 40 || place + 3 > n ? 1 : n / 7 + 1) {
       EXPECT_EQ(first_where(n, [&](std::size_t i) { return i >= place; }), place);
@@ -26,21 +26,21 @@ TEST(FirstWhere, EachPlaceIsFoundBySeveralThreadsAsByOne) {
     }
 }
 
-TEST(FirstWhere, LooksAtEachElementOnceWhereNoneIsWrong) {
+TEST(FirstWhere, TestsEachElementOnceIfNoneMatches) {
   std::vector<std::atomic<int>> looks(10'007);
   EXPECT_EQ(first_where(looks.size(), [&](std::size_t i) { return is_dear_and(++looks[i] == 0); }),
             looks.size());
   for (const std::atomic<int>& each : looks) EXPECT_EQ(each, 1);
 }
 
-TEST(FirstWhere, TakesNoMoreThreadsThanItMay) {
+TEST(FirstWhere, HonoursTheThreadLimit) {
   const std::thread::id here = std::this_thread::get_id();
   EXPECT_EQ(first_where(
                 10'007, [&](std::size_t) { return is_dear_and(std::this_thread::get_id() != here); }, 1),
             10'007U);
 }
 
-TEST(FirstWhere, OfNothingIsTheEnd) {
+TEST(FirstWhere, ReturnsZeroForAnEmptyRange) {
   EXPECT_EQ(first_where(0, [](std::size_t) { return true; }), 0U);
 }
 

@@ -43,14 +43,14 @@ void expect(const std::optional<Estimate>& e, double value, double low, double h
   EXPECT_NEAR(e->high, high, 1e-9 * value);
 }
 
-TEST(WarpsFor, AreExactWhereThroughputIsInProportion) {
+TEST(WarpsFor, AreExactOnALinearCurve) {
   const auto points = curve(usual, roof(24));
   expect(warps_for(points, 0.90), 21.6, 20, 24);
   expect(warps_for(points, 0.5), 12, 8, 12);  // a point that is there itself
   expect(warps_for(points, 0.99), 23.76, 20, 24);
 }
 
-TEST(WarpsFor, IntervalGrowsToThePointsThatAreSure) {
+TEST(WarpsFor, IntervalExtendsToSignificantPoints) {
   // +- 10 % of the points and of the peak: 12 warps are surely below 75 %, 24 surely there, 16 and 20 may be
   // either.
   expect(warps_for(curve(usual, roof(24), 0.02), 0.90), 21.6, 20, 24);
@@ -61,21 +61,21 @@ TEST(WarpsFor, IntervalGrowsToThePointsThatAreSure) {
   EXPECT_EQ(open->low, 16);
 }
 
-TEST(WarpsFor, AreTheFirstCrossingOfACurveThatDips) {
+TEST(WarpsFor, UseTheFirstCrossingOfADippingCurve) {
   // Whole warps on each of four schedulers that hide with four: 20 warps take as long as 32.
   const auto points = curve(usual, [](double w) { return 100 * w / (16 * std::ceil(w / 16)); });
   expect(warps_for(points, 0.90), 14.4, 12, 16);
   EXPECT_NEAR(*min_share_after(points, 0.90), 0.625, 1e-12);
 }
 
-TEST(WarpsFor, AreOfThePeakAlsoWhereTheCurveFallsPastIt) {
+TEST(WarpsFor, AreRelativeToThePeakOfAFallingCurve) {
   const std::vector<Point> points =
       curve(usual, [](double w) { return w <= 16 ? 100 * w / 16 : 100 - w / 2; });
   expect(warps_for(points, 0.95), 15.2, 12, 16);
   EXPECT_NEAR(*min_share_after(points, 0.95), 0.68, 1e-12);
 }
 
-TEST(WarpsFor, HaveALeastWhereTheCurveRisesToItsEnd) {
+TEST(WarpsFor, AreALowerBoundOnARisingCurve) {
   const auto points = curve(usual, roof(1000));
   for (const double share : {0.90, 0.95, 0.99}) {
     const auto e = warps_for(points, share);
@@ -87,33 +87,33 @@ TEST(WarpsFor, HaveALeastWhereTheCurveRisesToItsEnd) {
   EXPECT_FALSE(min_share_after(points, 0.9).has_value());
 }
 
-TEST(WarpsFor, HaveAMostWhereTheFirstPointIsThere) {
+TEST(WarpsFor, AreAnUpperBoundIfTheFirstPointSuffices) {
   const auto e = warps_for(curve(usual, roof(3)), 0.99);
   ASSERT_TRUE(e.has_value());
   EXPECT_EQ(e->known, Known::at_most);
   EXPECT_EQ(e->high, 4);
 }
 
-TEST(WarpsFor, SayNothingOfOnePoint) {
+TEST(WarpsFor, ReturnNothingForOnePoint) {
   EXPECT_FALSE(warps_for(curve({16}, roof(4)), 0.9).has_value());
   EXPECT_FALSE(warps_for({}, 0.9).has_value());
   EXPECT_FALSE(min_share_after(curve({16}, roof(4)), 0.9).has_value());
   EXPECT_FALSE(min_share_after({}, 0.9).has_value());
 }
 
-TEST(LatencyCycles, IsLittlesLawOnTheLinearPart) {
+TEST(LatencyCycles, FollowsLittlesLawOnTheLinearPart) {
   // 64 under way per warp, 4 cycles each: 16 per cycle and warp, up to 16 warps.
   const auto points = curve(usual, roof(16, 256), 0.01);
   expect(latency_cycles(points, 64), 4, 4 / 1.01, 4 / 0.99);
 }
 
-TEST(LatencyCycles, LeavesOutWhatQueues) {
+TEST(LatencyCycles, ExcludesQueueing) {
   // 100 cycles and one more for each warp: 4 and 8 warps are within 5 % of each other, 12 are not.
   const auto points = curve(usual, [](double w) { return 32 * w / (100 + w); });
   expect(latency_cycles(points, 32), 106, 104, 108);
 }
 
-TEST(LatencyCycles, IsBoundedByAFirstPointThatStandsAlone) {
+TEST(LatencyCycles, IsAnUpperBoundFromASinglePoint) {
   for (const auto& points : {curve(usual, roof(4, 256)), curve({4}, roof(4, 256))}) {
     const auto e = latency_cycles(points, 512);
     ASSERT_TRUE(e.has_value());
@@ -122,28 +122,28 @@ TEST(LatencyCycles, IsBoundedByAFirstPointThatStandsAlone) {
   }
 }
 
-TEST(LatencyCycles, NeedsSomethingThatWaits) {
+TEST(LatencyCycles, RequiresRequestsInFlight) {
   EXPECT_FALSE(latency_cycles(curve(usual, roof(4)), 0).has_value());
   EXPECT_FALSE(latency_cycles({}, 32).has_value());
 }
 
-TEST(WorthInWarps, IsTheIlpWhereLatencyAloneBounds) {
+TEST(ReplacedWarps, EqualTheIlpWhenLatencyBound) {
   expect(replaced_warps(curve(usual, roof(48)), curve(usual, roof(24))), 2, 2, 2);
 }
 
-TEST(WorthInWarps, TakesTheMedianAndTheRangeOfThePointsBelowSaturation) {
+TEST(ReplacedWarps, UseMedianAndRangeBelowSaturation) {
   // 10 warps of the first do what 4, 8 and 12 do, at 2.5, 2 and 1.5 to one; 16 have come to 90 %.
   const std::vector<Point> many =
       curve({4, 8, 12, 16, 20}, [](double w) { return w > 12 ? 100 : w * (3 - w / 8) * 100 / 64; });
   expect(replaced_warps(curve(usual, roof(64)), many), 2, 1.5, 2.5);
 }
 
-TEST(WorthInWarps, WidensWithBothCurvesIntervals) {
+TEST(ReplacedWarps, WidenWithBothCurvesIntervals) {
   const auto e = replaced_warps(curve(usual, roof(48), 0.01), curve(usual, roof(24), 0.01));
   expect(e, 2, 2 * 0.99 / 1.01, 2 * 1.01 / 0.99);
 }
 
-TEST(WorthInWarps, HoldsWhatABendHidesBetweenFewPoints) {
+TEST(ReplacedWarps, IntervalCoversABendBetweenSparsePoints) {
   const auto bend = [](double w) { return 100 * w / (w + 16); };
   const auto one = curve({4, 8, 16, 32, 64}, bend);
   for (const double worth : {1.3, 1.5, 1.77, 2.6, 3.1}) {
@@ -157,7 +157,7 @@ TEST(WorthInWarps, HoldsWhatABendHidesBetweenFewPoints) {
   }
 }
 
-TEST(WorthInWarps, StopsBeforeADip) {
+TEST(ReplacedWarps, IgnorePointsAfterADip) {
   // At 12 warps it is back at three quarters, where one warp is worth no more than one: not a rate of
   // exchange.
   const auto one = curve(usual, roof(16));
@@ -165,21 +165,21 @@ TEST(WorthInWarps, StopsBeforeADip) {
   expect(replaced_warps(one, many), 2, 2, 2);
 }
 
-TEST(WorthInWarps, HasALeastWhereTheFirstPointIsSaturated) {
+TEST(ReplacedWarps, AreALowerBoundIfTheFirstPointSaturates) {
   const auto e = replaced_warps(curve(usual, roof(16)), curve(usual, roof(2)));
   ASSERT_TRUE(e.has_value());
   EXPECT_EQ(e->known, Known::at_least);
   EXPECT_NEAR(e->low, 0.9 * 16 / 4, 1e-9);
 }
 
-TEST(WorthInWarps, SaysNothingWhereThereIsNothingToHide) {
+TEST(ReplacedWarps, ReturnNothingWithoutComparablePoints) {
   EXPECT_FALSE(replaced_warps(curve(usual, roof(4)), curve(usual, roof(2))).has_value());
   EXPECT_FALSE(replaced_warps(curve(usual, roof(16)), {}).has_value());
   EXPECT_FALSE(replaced_warps({}, curve(usual, roof(16))).has_value());
   EXPECT_FALSE(replaced_warps(curve({32, 64}, roof(64)), curve({1, 2}, roof(64))).has_value());
 }
 
-TEST(Fits, RefuseWhatIsNoCurve) {
+TEST(Fits, RejectInvalidCurves) {
   auto points = curve(usual, roof(16));
   std::ranges::reverse(points);
   EXPECT_THROW(static_cast<void>(warps_for(points, 0.9)), std::invalid_argument);

@@ -72,7 +72,7 @@ class TwoAtOnce(OfARun):
         both = [self.start(self.cwd, *words) for _ in range(2)]
         return sorted((run.returncode, said) for run in both for said in run.communicate(timeout=60)[1:])
 
-    def test_of_two_runs_into_one_folder_one_writes_and_one_is_refused(self) -> None:
+    def test_second_run_into_a_folder_is_rejected(self) -> None:
         for n in range(TRIES):
             (first, _), (second, said) = self.race("--output", f"{n}")
             self.assertEqual((first, second), (0, 4), said)
@@ -80,7 +80,7 @@ class TwoAtOnce(OfARun):
             self.assertRegex(said, f"^occbench: {n}: (already holds a run|{IN_USE})")
             self.assert_whole(self.cwd / str(n))
 
-    def test_of_two_that_resume_one_writes_and_no_row_stands_twice(self) -> None:
+    def test_concurrent_resume_writes_no_duplicate_rows(self) -> None:
         self.run_in(self.cwd, "--output", "X")
         head = (self.cwd / "X/cases.csv").read_text().splitlines(keepends=True)[:2]
         for _ in range(TRIES):
@@ -93,7 +93,7 @@ class TwoAtOnce(OfARun):
             self.assertEqual(codes == [0, 4], any(IN_USE in line for line in said))
             self.assert_whole(self.cwd / "X")
 
-    def test_two_that_name_no_folder_take_two(self) -> None:
+    def test_concurrent_runs_get_distinct_default_folders(self) -> None:
         for run in [self.start(self.cwd) for _ in range(2)]:
             self.assertEqual((run.communicate(timeout=60)[1], run.returncode), ("", 0))
         folders = list((self.cwd / "results").glob("*/*"))
@@ -101,7 +101,7 @@ class TwoAtOnce(OfARun):
         for folder in folders:
             self.assert_whole(folder)
 
-    def test_a_run_that_was_killed_locks_nobody_out(self) -> None:
+    def test_killed_run_releases_its_lock(self) -> None:
         run = self.start(self.cwd, "--output", "X")
         while not (self.cwd / "X/env.json").exists():
             time.sleep(0.005)
@@ -112,7 +112,7 @@ class TwoAtOnce(OfARun):
 
 
 class ClosedDescriptors(OfARun):
-    def test_what_the_caller_closed_is_no_file_of_the_run(self) -> None:
+    def test_closed_standard_streams_are_not_reused(self) -> None:
         for count in (1, 2, 3):
             for closed in itertools.combinations("012", count):
                 folder = "without-" + "".join(closed)
@@ -126,7 +126,7 @@ class ClosedDescriptors(OfARun):
                     self.assertEqual(code, 4 if "1" in closed else 0)
                     self.assert_whole(self.cwd / folder)
 
-    def test_a_full_device_as_standard_output_is_an_error(self) -> None:
+    def test_full_stdout_is_an_error(self) -> None:
         calls = ("--help", "--version", "run --help", "list --device h200", "completion bash", "devices")
         for words in calls:
             with Path("/dev/full").open("w") as full:
@@ -140,7 +140,7 @@ class ClosedDescriptors(OfARun):
 
 
 class HalfARun(OfARun):
-    def test_a_run_whose_rows_are_missing_is_completed(self) -> None:
+    def test_resume_completes_missing_rows(self) -> None:
         self.run_in(self.cwd, "--output", "X")
         header = (self.cwd / "X/cases.csv").read_bytes().splitlines()[0]
         for left in (None, b"", header[:40], header, header + b'\n4,"mod'):
@@ -154,7 +154,7 @@ class HalfARun(OfARun):
             self.assertEqual(self.resume(), (0, ""), left)
             self.assert_whole(self.cwd / "X")
 
-    def test_what_is_damaged_is_named_and_nothing_is_lost(self) -> None:
+    def test_names_damaged_file_and_keeps_it(self) -> None:
         self.run_in(self.cwd, "--output", "X")
         files = [self.cwd / "X" / name for name in FILES]
         whole = [file.read_bytes() for file in files]
@@ -165,8 +165,8 @@ class HalfARun(OfARun):
         rows[3][table[0].index(b"curve")] = b"a\0b"
         zero = b"\n".join(map(b",".join, rows))
         damages = {
-            "cases.csv:4: curve: a\\x00b is no text in UTF-8": (0, zero),
-            "cases.csv:4: curve: a\\xffb is no text in UTF-8": (0, zero.replace(b"\0", b"\xff")),
+            "cases.csv:4: curve: a\\x00b is not UTF-8 text": (0, zero),
+            "cases.csv:4: curve: a\\xffb is not UTF-8 text": (0, zero.replace(b"\0", b"\xff")),
             "env.json: source is neither measured nor model": (
                 1,
                 whole[1].replace(b'"source": "model"', b'"source": ""'),
@@ -189,15 +189,15 @@ class HalfARun(OfARun):
                 self.assertEqual([file.read_bytes() for file in files], before)
             files[place].write_bytes(whole[place])
 
-    def test_findings_of_columns_whose_names_are_no_text_are_refused(self) -> None:
+    def test_findings_rejects_non_utf8_column_names(self) -> None:
         self.run_in(self.cwd, "--output", "X")
         cases = self.cwd / "X/cases.csv"
         cases.write_bytes(cases.read_bytes().replace(b"time_ci95_low_s", b"time_ci95_low_\xad", 1))
         done = subprocess.run([OCCBENCH, "findings", "X"], cwd=self.cwd, text=True, capture_output=True)
-        said = "occbench: X/cases.csv:1: column time_ci95_low_\\xad is no text in UTF-8\n"
+        said = "occbench: X/cases.csv:1: column time_ci95_low_\\xad is not UTF-8 text\n"
         self.assertEqual((done.returncode, done.stdout, done.stderr), (4, "", said))
 
-    def test_rows_without_an_environment_are_nobodys_to_go_on_with(self) -> None:
+    def test_rows_without_env_json_are_rejected(self) -> None:
         self.run_in(self.cwd, "--output", "X")
         (self.cwd / "X/env.json").unlink()
         self.assertEqual(self.resume(), (4, "occbench: X: holds no run (no env.json)\n"))
@@ -206,7 +206,7 @@ class HalfARun(OfARun):
             (4, "occbench: X: already holds a cases.csv; name another folder\n"),
         )
 
-    def test_a_disk_that_is_full_at_the_start_leaves_a_folder_that_a_run_fits_in(self) -> None:
+    def test_full_disk_at_start_leaves_a_usable_folder(self) -> None:
         for limit in (0, 50, 200, 2000, 6000):  # bytes of each file: none, part of a header, part of env.json
 
             def small(limit: int = limit) -> None:
@@ -230,7 +230,7 @@ class Links(OfARun):
         self.victim = self.cwd / "victim"
         self.victim.write_text("mine\n")
 
-    def test_a_run_writes_through_no_link(self) -> None:
+    def test_run_does_not_follow_symlinks(self) -> None:
         names = [*(name for name in FILES if name != "findings.json"), ".lock"]  # that one replaces a link
         for name in names:
             for target in (self.victim, self.cwd / "nowhere"):
@@ -241,7 +241,7 @@ class Links(OfARun):
                 self.assertEqual((code, said.count("\n")), (4, 1), said)
                 self.assertEqual(list(folder.iterdir()), [folder / name])
 
-    def test_a_resumed_run_replaces_links_and_leaves_what_they_point_to(self) -> None:
+    def test_resume_replaces_symlinks_and_keeps_targets(self) -> None:
         self.run_in(self.cwd, "--output", "X")
         for name in ("cases.csv", "samples.csv"):
             (self.cwd / name).write_text((self.cwd / "X" / name).read_text())
@@ -253,7 +253,7 @@ class Links(OfARun):
         self.assert_whole(self.cwd / "X")
         self.assertEqual((self.cwd / "cases.csv").read_text(), "".join(before[:3]))
 
-    def test_the_old_names_of_temporary_files_are_left_alone(self) -> None:
+    def test_ignores_old_temporary_file_names(self) -> None:
         (self.cwd / "X").mkdir()
         for name in FILES:
             (self.cwd / "X" / f"{name}.new").symlink_to(self.victim)
@@ -266,7 +266,7 @@ class Links(OfARun):
 
 
 class Words(OfARun):
-    def test_a_word_that_is_not_utf_8_is_refused_before_anything_is_made(self) -> None:
+    def test_non_utf8_argument_is_rejected_before_writing(self) -> None:
         for words in (
             ["run", "--device", "model:h200", "--output", b"a\xff"],
             ["run", "--device", b"model:\xff"],

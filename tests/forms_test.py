@@ -136,7 +136,7 @@ class Forms(unittest.TestCase):
             with self.subTest(form=form, file=file, change=name):
                 self.assertEqual(answers(folder, asked, change(text)), right)
 
-    def test_it_does_not_matter_how_a_text_is_pasted(self) -> None:
+    def test_pasted_text_gives_the_same_answer(self) -> None:
         changes = {repr(prefix): partial(prefixed, prefix=prefix) for prefix in PREFIXES} | {
             "CRLF": lambda text: text.replace("\n", "\r\n"),
             "fence": lambda text: f"It prints:\n```text\n{text}```\nWhy?\n",
@@ -153,7 +153,7 @@ class Forms(unittest.TestCase):
         ):  # fmt: skip
             self.as_pasted(form, file, changes)
 
-    def test_tables_that_a_spreadsheet_a_page_or_pandas_saved(self) -> None:
+    def test_tables_saved_by_other_tools(self) -> None:
         changes = {
             "semicolons": partial(separated, separator=";"),
             "tabs": partial(separated, separator="\t"),
@@ -169,7 +169,7 @@ class Forms(unittest.TestCase):
         ):  # fmt: skip
             self.as_pasted(form, file, changes)
 
-    def test_lines_that_a_terminal_wraps_are_put_together(self) -> None:
+    def test_joins_lines_wrapped_by_a_terminal(self) -> None:
         changes = {f"{width} columns": partial(wrapped, width=width) for width in (72, 80, 100, 120)}
         for form, file in (
             ("ptxas_v", "log.txt"), ("ptxas_archs", "five.txt"), ("nvlink_v", "shared.txt"),
@@ -178,7 +178,7 @@ class Forms(unittest.TestCase):
         ):  # fmt: skip
             self.as_pasted(form, file, changes)
 
-    def test_every_form_has_its_answer(self) -> None:
+    def test_every_form_gives_its_answer(self) -> None:
         folders = sorted(path.parent for path in FORMS.glob("*/form.json"))
         self.assertEqual(folders, sorted(path for path in FORMS.iterdir() if path.is_dir()))
         for folder in folders:

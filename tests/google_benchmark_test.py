@@ -131,7 +131,7 @@ class Flags(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.folder = Path(holder.name)
 
-    def test_each_flag_of_the_library_is_decided(self) -> None:
+    def test_every_library_flag_is_honoured_or_rejected(self) -> None:
         if HELP is None:
             self.skipTest("no program that prints the library's help was named")
         text = subprocess.run([HELP, "--help"], text=True, capture_output=True).stdout
@@ -156,14 +156,14 @@ class Flags(unittest.TestCase):
                     said = rf"^occbench: {flag} has no meaning here: .*{re.escape(says)}.*\n$"
                     self.assertRegex(done.err, said)
 
-    def test_bad_words(self) -> None:
+    def test_rejects_invalid_values(self) -> None:
         for word, says in BAD_WORDS.items():
             with self.subTest(word):
                 done = run(self.folder, word)
                 self.assertEqual((done.code, done.out, list(self.folder.iterdir())), (2, "", []), done.err)
                 self.assertRegex(done.err, rf"^occbench: .*{re.escape(says)}.*\n$")
 
-    def test_words_for_false(self) -> None:
+    def test_accepts_all_boolean_values(self) -> None:
         for word in ("false", "no", "off", "f", "n", "0"):
             shutil.rmtree(self.folder / "run", ignore_errors=True)
             done = run(self.folder, f"--benchmark_list_tests={word}")
@@ -172,20 +172,20 @@ class Flags(unittest.TestCase):
             done = run(self.folder, f"--benchmark_list_tests{word}")
             self.assertEqual(len(done.out.split()), 3, word)
 
-    def test_the_help_names_them(self) -> None:
+    def test_help_lists_the_flags(self) -> None:
         text = subprocess.run([OCCBENCH, "run", "--help"], text=True, capture_output=True).stdout
         said = re.search(r"--benchmark_[.]{3}\n +honoured: ([^:]*)\n +refused: ([^:]*)\n\n", text)
         self.assertIsNotNone(said, text)
         for named, flags in zip(said.groups(), (HONOURED, REFUSED), strict=True):
             self.assertEqual(sorted(named.split()), sorted(f.removeprefix("--benchmark_") for f in flags))
 
-    def test_a_profilers_launches_take_none_of_them(self) -> None:
+    def test_flags_are_rejected_with_case(self) -> None:
         case = run(self.folder, "--benchmark_list_tests").out.split()[0]
         done = run(self.folder, "--case", case)
         self.assertEqual((done.code, done.out, done.rows), (2, "", []))
         self.assertIn(f"{FEW} has no effect on it", done.err)
 
-    def test_a_filter_measures_what_it_names(self) -> None:
+    def test_filter_selects_cases(self) -> None:
         named = run(self.folder, "--benchmark_list_tests", few="--benchmark_filter=b512$").out.split()
         self.assertTrue(named and all(name.endswith("b512") for name in named))
         shutil.rmtree(self.folder / "run", ignore_errors=True)
@@ -196,7 +196,7 @@ class Flags(unittest.TestCase):
         reported = json.loads((self.folder / "out.json").read_text())["benchmarks"]
         self.assertEqual({each["name"].split("/")[0] for each in reported}, measured)
 
-    def test_a_file_without_room_is_said(self) -> None:
+    def test_reports_a_full_output_file(self) -> None:
         for form in ("json", "csv", "console"):
             flags = ("--benchmark_out=/dev/full", f"--benchmark_out_format={form}")
             done = run(self.folder, *flags)
@@ -205,19 +205,19 @@ class Flags(unittest.TestCase):
             self.assertEqual(len(done.rows), 3)
             shutil.rmtree(self.folder / "run")
 
-    def test_a_filter_that_names_nothing(self) -> None:
+    def test_rejects_a_filter_without_matches(self) -> None:
         for more in ((), ("--benchmark_list_tests",)):
             done = run(self.folder, *more, few="--benchmark_filter=no-such-case")
             self.assertEqual((done.code, done.out, list(self.folder.iterdir())), (2, "", []))
             said = r"^occbench: --benchmark_filter 'no-such-case' leaves none of \d+ cases; .*\n$"
             self.assertRegex(done.err, said)
 
-    def test_an_experiment_that_a_filter_leaves_nothing_of(self) -> None:
+    def test_rejects_an_experiment_filtered_to_nothing(self) -> None:
         done = run(self.folder, "--experiment", "registers")
         self.assertEqual((done.code, done.out, list(self.folder.iterdir())), (2, "", []))
         self.assertIn(" leaves none of ", done.err)
 
-    def test_a_run_that_has_all_its_cases_goes_on_to_its_end(self) -> None:
+    def test_resuming_a_complete_run_succeeds(self) -> None:
         run(self.folder)
         words = [OCCBENCH, "run", "--resume", "run", "--benchmark_out=out.csv", "--benchmark_out_format=csv"]
         done = subprocess.run(words, cwd=self.folder, text=True, capture_output=True)
@@ -236,7 +236,7 @@ class Flags(unittest.TestCase):
             self.assertGreater(float(row[rate]), 0)
             self.assertTrue(0 < float(row["occupancy"]) <= 1 and float(row["blocks_per_sm"]) >= 1, row)
 
-    def test_repetitions_of_unlike_cases_in_a_csv(self) -> None:
+    def test_csv_repetitions_of_mixed_cases(self) -> None:
         flags = ("--benchmark_repetitions=3", "--benchmark_out=out.csv", "--benchmark_out_format=csv")
         done = run(self.folder, *flags, few=MIXED)
         self.assertEqual(done.code, 0, done.err)

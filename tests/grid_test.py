@@ -112,19 +112,19 @@ class Arguments(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return next(csv.DictReader(io.StringIO(done.stdout)))
 
-    def test_sides_are_multiplied(self) -> None:
+    def test_multiplies_grid_dimensions(self) -> None:
         row = self.row("--grid", "9x32x1")
         self.assertEqual((row["block_size"], row["grid_size"], row["idle_sms"]), ("256", "288", "0"))
         self.assertAlmostEqual(float(row["waves"]), 288 / (8 * 132), delta=1e-12)
         self.assertAlmostEqual(float(row["occupancy_device"]), 288 / (8 * 132), delta=1e-12)
         self.assertEqual(self.row("--grid", "288")["waves"], row["waves"])
 
-    def test_without_a_grid_the_cells_are_empty(self) -> None:
+    def test_cells_are_empty_without_a_grid(self) -> None:
         row = self.row()
         for name in ("grid_size", "waves", "idle_sms", "tail_share", "occupancy_device"):
             self.assertEqual(row[name], "", name)
 
-    def test_what_is_no_shape_is_refused(self) -> None:
+    def test_rejects_invalid_shapes(self) -> None:
         for grid in ("0", "9x", "x9", "1x1x1x1", "1x70000", "-1", "2x3.5", "9X0"):
             done = occbench(*self.KERNEL, "--grid", grid, gpu=False)
             self.assertEqual((done.returncode, done.stdout), (2, ""), grid)
@@ -133,17 +133,17 @@ class Arguments(unittest.TestCase):
         done = occbench("calc", "--device", "h200", "--block-size", "8x8x65", "--registers", "8", gpu=False)
         self.assertEqual(done.returncode, 2)
 
-    def test_without_the_number_of_sms_it_says_so(self) -> None:
+    def test_reports_unknown_sm_count(self) -> None:
         words = ["calc", "--device", "cc9.0", "--block-size", "256", "--registers", "32", "--grid", "9"]
         self.assertIn("the number of SMs is unknown; name the device", occbench(*words, gpu=False).stdout)
 
-    def test_a_number_of_sms_that_nvidia_has_not_published_says_so(self) -> None:
+    def test_reports_unpublished_sm_count(self) -> None:
         source = "(56 SMs: TechPowerUp, not published by NVIDIA)"
         for device, has_source in (("NVIDIA L2", True), ("h200", False), ("Tesla V100-SXM2-32GB", False)):
             words = ["calc", "--device", device, "--block-size", "256", "--registers", "32", "--grid", "9"]
             self.assertEqual(source in " ".join(occbench(*words, gpu=False).stdout.split()), has_source)
 
-    def test_a_cluster_divides_the_grid(self) -> None:
+    def test_grid_must_be_divisible_by_the_cluster(self) -> None:
         done = occbench(*self.KERNEL, "--cluster-size", "4", "--grid", "9", gpu=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn(

@@ -119,7 +119,7 @@ class InspectOnDevice : public testing::Test {
   int kernels_ = 0, launches_ = 0;
 };
 
-TEST_F(InspectOnDevice, SaysWhatTheDriverSays) {
+TEST_F(InspectOnDevice, MatchesTheDriversAttributes) {
   const Driver driver;
   for (const std::string& file : files()) {
     const std::string content = content_of(file);

@@ -125,7 +125,7 @@ class Packages(WithFiles):
                 self.assertIn("damaged.zip(part0", done.stderr)
                 self.assertEqual(len(rows(done)), KERNELS)
 
-    def test_packages_that_are_cut_off(self) -> None:
+    def test_rejects_truncated_packages(self) -> None:
         whole = zipped(CUBIN.read_bytes())
         tar = io.BytesIO()
         with tarfile.open(fileobj=tar, mode="w") as file:
@@ -140,7 +140,7 @@ class Packages(WithFiles):
             self.refused(done, f"'{self.folder}/cut.zip': {sentence}")
             self.assertEqual(done.stdout, "")
 
-    def test_a_tar_that_is_cut_off_behind_a_member(self) -> None:
+    def test_reads_members_before_a_truncated_tar_end(self) -> None:
         made = io.BytesIO()
         with tarfile.open(fileobj=made, mode="w") as tar:
             tar.add(CUBIN, "new.cubin")
@@ -156,12 +156,12 @@ class Packages(WithFiles):
         content[48:52] = flags.to_bytes(4, "little")
         return self.file(name, content)
 
-    def test_an_architecture_that_nobody_knows(self) -> None:
+    def test_reports_unknown_architecture(self) -> None:
         found = said(self.with_flags("unknown.cubin", lambda flags: flags & 0xFF0000FF | 250 << 8))
         self.assertEqual({row["status"] for row in found}, {"no occupancy: unknown architecture sm_250"})
         self.assertEqual({row["occupancy"] for row in found}, {""})
 
-    def test_bit_3_of_the_flags_means_one_architecture_only(self) -> None:
+    def test_elf_flag_bit_3_means_architecture_specific(self) -> None:
         """As nvlink 12.9 writes sm_100a, without an entry in .nv.compat."""
         exact = self.with_flags("exact.cubin", lambda flags: flags & 0xFF000000 | 0x640A)
         self.assertEqual({row["architecture"] for row in said(exact)}, {"sm_100a"})
@@ -169,12 +169,12 @@ class Packages(WithFiles):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("none of its code runs on --device; it has code for sm_100a", refused.stderr)
 
-    def test_no_spills_without_a_stack_before_cc_7(self) -> None:
+    def test_no_stack_means_no_spills_before_cc_7(self) -> None:
         old = self.with_flags("old.cubin", lambda flags: flags & 0xFF0000FF | 60 << 8)
         row = next(row for row in said(old) if row["kernel"].startswith("plain"))
         self.assertEqual((row["architecture"], row["stack_bytes"], row["spill_bytes"]), ("sm_60", "0", "0"))
 
-    def test_the_others_are_answered(self) -> None:
+    def test_reads_other_files_after_an_unreadable_one(self) -> None:
         """A file that cannot be read, beside one that can."""
         done = run("inspect", CUBIN, "/nowhere/b.so", "--format", "csv")
         self.refused(done, "occbench: /nowhere/b.so: No such file or directory\n")

@@ -96,13 +96,13 @@ class Inspect(unittest.TestCase):
     def tearDownClass(cls) -> None:
         cls.temporary.cleanup()
 
-    def test_every_kernel_of_every_architecture(self) -> None:
+    def test_lists_every_kernel_of_every_architecture(self) -> None:
         rows = said(self.folder / "all.o")
         found = {(short(row), row["architecture"]) for row in rows}
         self.assertEqual(found, {(kernel, f"sm_{a}") for kernel in KERNELS for a in ARCHITECTURES})
         self.assertEqual(len(rows), len(found))
 
-    def test_what_machine_code_shows(self) -> None:
+    def test_reads_attributes_from_machine_code(self) -> None:
         for file, caps in ((self.folder / "all.o", False), (self.folder / "capped.cubin", True)):
             for row in said(file):
                 with self.subTest(file=file.name, kernel=short(row), architecture=row["architecture"]):
@@ -116,7 +116,7 @@ class Inspect(unittest.TestCase):
                     self.assertEqual(row["barriers"], barriers.get(name, "0"))
                     self.assertEqual("runtime_barrier" in row["findings"], name == "any_barrier")
 
-    def test_spills_are_those_that_ptxas_counted(self) -> None:
+    def test_spills_match_ptxas(self) -> None:
         log = subprocess.run(
             [NVCC, "-cubin", "-arch=sm_90", "-maxrregcount=24", "-Xptxas=-v", SOURCE, "-o", os.devnull],
             capture_output=True, text=True, check=True,
@@ -129,7 +129,7 @@ class Inspect(unittest.TestCase):
         self.assertIn("spills", row["findings"])
 
     @unittest.skipUnless(cuobjdump(), "no cuobjdump")
-    def test_cuobjdump_says_the_same(self) -> None:
+    def test_matches_cuobjdump(self) -> None:
         for file in (self.folder / "all.o", self.folder / "capped.cubin", OCCBENCH):
             rows = said(file)
             self.assertGreater(len(rows), 8)
@@ -156,7 +156,7 @@ class Inspect(unittest.TestCase):
         self.assertEqual(len(said(tree)), count * (len(ARCHITECTURES) + 3))
         self.assertEqual(len(said(cubin, tree / "deep")), 2 * count)
 
-    def test_a_cache_of_triton_says_how_it_launches(self) -> None:
+    def test_triton_cache_gives_the_launch(self) -> None:
         cache = self.folder / "triton/ABC"
         cache.mkdir(parents=True)
         shutil.copy(self.folder / "new.cubin", cache / "k.cubin")
@@ -206,7 +206,7 @@ class Inspect(unittest.TestCase):
         self.assertIn("|---|---:|", markdown)
         self.assertIn("| named\\_barriers ", markdown)
 
-    def test_a_narrow_terminal_has_paragraphs(self) -> None:
+    def test_narrow_terminal_shows_paragraphs(self) -> None:
         """Of the same facts as the table that a pipe gets, in lines that fit."""
         for words in (f"inspect {self.folder}/new.cubin", f"inspect {self.folder}/new.cubin --block-size all",
                       f"inspect --diff {self.folder}/new.cubin {self.folder}/capped.cubin",
@@ -251,7 +251,7 @@ class Inspect(unittest.TestCase):
             done = occbench("inspect", "--diff", new, capped, "--fail-on", condition, gpu=False)
             self.assertEqual(done.returncode, code, done.stderr)
 
-    def test_the_difference_begins_with_what_loses_most(self) -> None:
+    def test_diff_sorts_by_largest_loss(self) -> None:
         source = self.folder / "shared.cu"
         kernel = """extern "C" __global__ void {0}(char* p) {{
           __shared__ char s[{1}]; s[threadIdx.x] = *p; __syncthreads(); *p = s[*p]; }}\n"""
@@ -271,9 +271,9 @@ class Inspect(unittest.TestCase):
         (self.folder / "nothing").mkdir(exist_ok=True)
         yield "", 2, "FILE"
         yield "/nowhere/a.so", 4, "/nowhere/a.so: No such file or directory"
-        yield f"{self.folder}/text", 4, "is no cubin, fatbin, object, archive, library or program"
-        yield f"{self.folder}/empty", 4, "is no cubin, fatbin, object, archive, library or program"
-        yield "/dev/zero", 4, "is no regular file"
+        yield f"{self.folder}/text", 4, "is not a cubin, fatbin, object, archive, library or program"
+        yield f"{self.folder}/empty", 4, "is not a cubin, fatbin, object, archive, library or program"
+        yield "/dev/zero", 4, "is not a regular file"
         yield f"{self.folder}/nothing", 4, "holds no file with GPU code"
         yield f"{self.folder}/host.o", 4, "holds no GPU code; it is for the CPU alone"
         yield f"{self.folder}/only.ptx", 4, "is PTX, which has no registers yet; `ptxas -arch=sm_90` makes"
@@ -306,7 +306,7 @@ class Inspect(unittest.TestCase):
         yield f"--diff {new}", 2, "--diff takes two files: OLD NEW"
         yield f"--diff {new} {new} --block-size all", 2, "--diff takes one block size"
 
-    def test_the_list_of_devices_is_that_of_calc(self) -> None:
+    def test_device_list_matches_calc(self) -> None:
         listed = occbench("calc", "--device", "list", gpu=False).stdout
         self.assertIn("h200", listed)
         for command in ("inspect", "devices", "caps"):
@@ -314,7 +314,7 @@ class Inspect(unittest.TestCase):
                 done = occbench(command, "--device", "list", gpu=False)
                 self.assertEqual((done.returncode, done.stdout, done.stderr), (0, listed, ""))
 
-    def test_a_count_before_linking_is_marked_for_programs_too(self) -> None:
+    def test_marks_register_counts_before_linking(self) -> None:
         nvcc("-arch=sm_90", "-dc", SOURCE, "-o", self.folder / "unlinked.o")
         for name, is_linked in (("unlinked.o", "0"), ("new.cubin", "1")):
             self.assertEqual({row["is_linked"] for row in said(self.folder / name)}, {is_linked})

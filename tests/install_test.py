@@ -92,10 +92,10 @@ class Installed(unittest.TestCase):
         cls.program = cls.prefix / "bin/occbench"
         cls.version = checked(cls.program, "--version").split()[1]
 
-    def test_these_files_and_no_others(self) -> None:
+    def test_installs_exactly_the_expected_files(self) -> None:
         self.assertEqual(files_under(self.prefix), INSTALLED | PACKAGE | reached(self.prefix))
 
-    def test_its_completions_are_its_own(self) -> None:
+    def test_installed_completions_match_the_program(self) -> None:
         places = {
             "bash": "share/bash-completion/completions/occbench",
             "zsh": "share/zsh/site-functions/_occbench",
@@ -113,7 +113,7 @@ class Installed(unittest.TestCase):
         for option in options:
             self.assertIn(option, page)
 
-    def test_what_quickstart_builds_is_all_that_it_wants(self) -> None:
+    def test_quickstart_builds_every_installed_target(self) -> None:
         """The README's second line works after its first."""
         quickstart = (ROOT / "tools/quickstart").read_text()
         (built,) = re.findall(r"^compile release((?: --target \w+)+)", quickstart, re.MULTILINE)
@@ -131,7 +131,7 @@ class Installed(unittest.TestCase):
         self.assertGreater(len(wanted), 2)
         self.assertEqual(wanted - made, set())
 
-    def test_what_it_contains_of_others(self) -> None:
+    def test_bill_of_materials_and_licences(self) -> None:
         """Each with a version, and with its licence in the text beside it."""
         documents = self.prefix / "share/doc/occbench"
         bill = json.loads((documents / "occbench.cdx.json").read_text())
@@ -146,7 +146,7 @@ class Installed(unittest.TestCase):
                 self.assertRegex(licences, rf"(?m)^-+\n.*{re.escape(name)}")
         self.assertGreater(len(bill["components"]), 8)
 
-    def test_it_looks_for_libraries_nowhere_of_its_own(self) -> None:
+    def test_installed_program_has_no_runpath(self) -> None:
         self.assertEqual(runpath.entries(self.program.read_bytes()), [])
         self.assertEqual(list(runpath.faults(self.prefix, BUILD)), [])
 

@@ -65,7 +65,7 @@ class KernelsOnDevice : public testing::Test {
   /// The variant is for another compute capability than this device's.
   static bool lacks_instructions(const Variant& variant) {
     const int cc = 10 * house_->device.sm.cc_major + house_->device.sm.cc_minor;
-    return cc < variant.least_cc || (variant.only_this_cc && cc != variant.least_cc);
+    return cc < variant.min_cc || (variant.only_this_cc && cc != variant.min_cc);
   }
 
   /// Poisons, launches `grid_size` of the blocks that the problem needs, and compares.
@@ -96,7 +96,7 @@ std::vector<std::string> families() {
 INSTANTIATE_TEST_SUITE_P(Each, FamilyOnDevice, testing::ValuesIn(families()),
                          [](const auto& family) { return family.param; });
 
-TEST_P(FamilyOnDevice, EqualsTheReferenceAtEachShape) {
+TEST_P(FamilyOnDevice, MatchesTheReferenceAtEachShape) {
   for (const Variant& variant : variants()) {
     if (variant.family != GetParam()) continue;
     const auto cases = shapes(variant);
@@ -106,12 +106,12 @@ TEST_P(FamilyOnDevice, EqualsTheReferenceAtEachShape) {
   }
 }
 
-TEST_F(KernelsOnDevice, MismatchSeesAnOutputThatNobodyWrote) {
+TEST_F(KernelsOnDevice, MismatchDetectsUnwrittenOutput) {
   for (const Variant& variant : variants())
     for (const Case& c : shapes(variant)) EXPECT_NE(mismatch_after(c, 0), std::nullopt) << c.id;
 }
 
-TEST_F(KernelsOnDevice, MismatchSeesOneMissingBlock) {
+TEST_F(KernelsOnDevice, MismatchDetectsAMissingBlock) {
   for (const Variant& variant : variants())
     for (const Case& c : shapes(variant))  // of a cluster, all blocks or none
       EXPECT_NE(mismatch_after(c, c.launch.grid_size - c.launch.cluster_size), std::nullopt) << c.id;

@@ -34,7 +34,7 @@ std::vector<std::size_t> in_order(std::size_t first, std::size_t count) {
 
 // Room for 168 lines is what an H200 has at a carve-out of 100 %, for 936 at 50 %: a chain of so many never
 // misses.
-TEST(L1, HoldsWhatThereIsRoomFor) {
+TEST(L1, WorkingSetWithinCapacityAlwaysHits) {
   for (const std::size_t room : {std::size_t{168}, std::size_t{936}}) {
     L1 l1(room, 12345);
     EXPECT_EQ(hits_of(l1, in_order(0, room)), 0U);
@@ -42,7 +42,7 @@ TEST(L1, HoldsWhatThereIsRoomFor) {
   }
 }
 
-TEST(L1, OneLineMoreThanThereIsRoomForMisses) {
+TEST(L1, OneLineOverCapacityMisses) {
   L1 l1(168, 12345);
   for (int lap = 0; lap < 20; ++lap) hits_of(l1, in_order(0, 169));
   EXPECT_LT(hits_of(l1, in_order(0, 169)), 169U);
@@ -65,7 +65,7 @@ TEST(L1, FiveLinesOfASetEvictEachOther) {
 
 // On an H200 at a carve-out of 14 % such a line was still there after twice as many lines as fit, in 99 of
 // 100 trials.
-TEST(L1, ALineThatWasHitOutlivesAStream) {
+TEST(L1, HitLineSurvivesStreamingLoads) {
   L1 l1(1736, 7);
   load(l1, 5);
   EXPECT_TRUE(load(l1, 5));
@@ -76,7 +76,7 @@ TEST(L1, ALineThatWasHitOutlivesAStream) {
 }
 
 // What is on its way takes room: lines of others go before it comes.
-TEST(L1, LinesOnTheirWayTakeRoom) {
+TEST(L1, LinesInFlightEvictOthers) {
   L1 l1(168, 3);
   hits_of(l1, in_order(0, 168));
   for (const std::size_t line : in_order(512, 64)) l1.request(line);
@@ -85,7 +85,7 @@ TEST(L1, LinesOnTheirWayTakeRoom) {
   EXPECT_EQ(left, 168U - 64U);
 }
 
-TEST(L1, TwoWhoAskForALineGetOne) {
+TEST(L1, DuplicateRequestsFillOneLine) {
   L1 l1(168, 3);
   l1.request(9);
   l1.request(9);
@@ -96,7 +96,7 @@ TEST(L1, TwoWhoAskForALineGetOne) {
   EXPECT_EQ(hits_of(l1, in_order(0, 168)), 168U);
 }
 
-TEST(L1, RoomIsReadOffAChainsHits) {
+TEST(L1, CapacityGrowsWithTheHitRate) {
   using occbench::theory::capacity_from_hit_rate;
   double before = 0;
   for (const double hits : {0.1, 0.3, 0.5, 0.7, 0.9}) {

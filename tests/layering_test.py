@@ -66,7 +66,7 @@ SOURCE_NAME = re.compile(r"""["'][^"'\n]*\.(?:cu|cuh|hpp|cpp)["']""")
 
 
 # Theory's rooms that play hardware. Their numbers stand in hardware.hpp or are parameters; what may stand in
-# them beside 0, 1, 2, a half and a billionth is no fact of hardware, and is named here.
+# them beside 0, 1, 2, a half and a billionth is not a fact of hardware, and is named here.
 NUMBERS_OF_THE_METHOD = {
     "accesses": {"4"},  # bytes of a word
     "demand": {"50", "128", "1024", "4.0", "64", "16", "1.5"},  # iterations; what parameters and wgmma are of
@@ -209,10 +209,10 @@ def forbidden_includes(root: Path) -> list[str]:
 
 
 class Layering(unittest.TestCase):
-    def test_this_tree(self) -> None:
+    def test_tree_has_no_forbidden_includes(self) -> None:
         self.assertEqual(forbidden_includes(ROOT), [])
 
-    def test_a_planted_include_is_found(self) -> None:
+    def test_detects_each_forbidden_include(self) -> None:
         """Each rule, broken once in a small tree of its own that is clean otherwise."""
         planted = {
             "benchmarks/a.cpp": '#include "kernels/family.cuh"',
@@ -269,7 +269,7 @@ class Layering(unittest.TestCase):
                     self.assertEqual(len(found), 1, found)
                     self.assertIn(name, found[0])
 
-    def test_a_planted_include_is_found_in_this_tree(self) -> None:
+    def test_detects_a_forbidden_include_in_this_tree(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             tree = Path(folder)
             for room in (*ROOMS, "cmake"):
@@ -305,7 +305,7 @@ class Layering(unittest.TestCase):
                 (Path(folder) / "harness" / name).write_text(text)
             self.assertEqual(sources_that_hide_their_header(Path(folder)), ["harness/a.cpp"])
 
-    def test_no_circle(self) -> None:
+    def test_no_cyclic_includes(self) -> None:
         self.assertEqual(include_circles(ROOT), [])
         self.assertEqual(folder_circles(ROOT), [])
         with tempfile.TemporaryDirectory() as folder:
@@ -320,7 +320,7 @@ class Layering(unittest.TestCase):
                 header.write('#include "harness/device/device.hpp"\n')
             self.assertIn("harness/io", folder_circles(tree)[0])
 
-    def test_constants_of_hardware_stand_in_one_file_and_counts_are_not_read(self) -> None:
+    def test_hardware_constants_are_in_one_file(self) -> None:
         self.assertEqual(constants_of_hardware(ROOT), [])
         self.assertEqual(read_counts(ROOT), [])
         with tempfile.TemporaryDirectory() as folder:
@@ -341,7 +341,7 @@ class Layering(unittest.TestCase):
                 file.write("double f() { return issued_.fma; }\n")
             self.assertEqual(len(read_counts(Path(folder))), 2)
 
-    def test_every_fact_has_its_unit_source_and_device_and_is_used(self) -> None:
+    def test_hardware_facts_are_documented_and_used(self) -> None:
         texts = {p.name: p.read_text() for p in (ROOT / "harness/theory").rglob("*.?pp")}
         table = texts["hardware.hpp"]
         names = re.findall(r'(?m)^    \{"(\w+)",', table)
@@ -355,7 +355,7 @@ class Layering(unittest.TestCase):
             used = any(f'fact("{name}")' in text for text in texts.values()) or f"{name} = {{" in table
             self.assertTrue(used, name)
 
-    def test_program_and_tools_agree_on_what_bounds(self) -> None:
+    def test_program_and_tools_share_the_bound_threshold(self) -> None:
         model = (ROOT / "harness/theory/prediction/model.hpp").read_text()
         cpp = re.search(r"min_bound_utilization = ([\d.]+);", model)
         python = re.search(
@@ -363,8 +363,8 @@ class Layering(unittest.TestCase):
         )
         self.assertEqual(cpp and 100 * float(cpp[1]), python and float(python[1]))
 
-    def test_program_and_tools_agree_on_what_is_a_curve(self) -> None:
-        cpp = re.search(r"least_points = (\d+);", (ROOT / "benchmarks/report/curves.hpp").read_text())
+    def test_program_and_tools_share_min_curve_points(self) -> None:
+        cpp = re.search(r"min_points = (\d+);", (ROOT / "benchmarks/report/curves.hpp").read_text())
         tools = (ROOT / "tools/occbench_tools/analysis.py").read_text()
         python = re.search(r"(?m)^CURVE_POINTS = (\d+)", tools)
         self.assertEqual(cpp and cpp[1], python and python[1])

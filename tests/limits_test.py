@@ -54,7 +54,7 @@ class InAFolder(unittest.TestCase):
 
 
 class Files(InAFolder):
-    def test_json_that_is_deep_is_refused(self) -> None:
+    def test_rejects_deeply_nested_json(self) -> None:
         deep = "[" * 100_000
         content = json.loads(PARAMETERS.read_text())
         nested: list[object] = []
@@ -69,13 +69,13 @@ class Files(InAFolder):
             self.assert_refused(4, what, "list", "--device", "model:p.json")
             self.assert_refused(4, what, *PREDICT)
 
-    def test_an_environment_that_is_deep_is_refused(self) -> None:
+    def test_rejects_deeply_nested_env_json(self) -> None:
         (self.cwd / "old").mkdir()
         for text in ("[" * 100_000, '{"a":' * 20_000 + "1" + "}" * 20_000):
             (self.cwd / "old/env.json").write_text(text)
             self.assert_refused(4, "env.json: is nested deeper than 64 levels", "run", "--resume", "old")
 
-    def test_a_parameter_file_is_a_file_and_small(self) -> None:
+    def test_parameter_file_must_be_regular_and_small(self) -> None:
         os.mkfifo(self.cwd / "fifo.json")
         (self.cwd / "folder.json").mkdir()
         (self.cwd / "zero.json").symlink_to("/dev/zero")
@@ -84,8 +84,10 @@ class Files(InAFolder):
         with (self.cwd / "large.json").open("wb") as large:
             large.truncate(1 << 30)
         said = {
-            "fifo": "is no regular file", "folder": "is no regular file", "zero": "is no regular file",
-            "full": "is no regular file", "loop": "cannot be read: Too many levels of symbolic links",
+            "fifo": "is not a regular file",
+            "folder": "is not a regular file",
+            "zero": "is not a regular file",
+            "full": "is not a regular file", "loop": "cannot be read: Too many levels of symbolic links",
             "large": "has 1024 MiB, and at most 1 are read",
         }  # fmt: skip
         for name, what in said.items():
@@ -93,7 +95,7 @@ class Files(InAFolder):
                 self.assert_refused(4, what, *RUN[:2], f"model:{name}.json", "--output", "run")
                 self.assert_refused(4, what, "run", "--parameters", f"{name}.json", "--output", "run")
 
-    def test_the_files_of_a_run_are_files_and_bounded(self) -> None:
+    def test_run_files_must_be_regular_and_bounded(self) -> None:
         self.occbench(*RUN, "--output", "old")
         for name in ("env.json", "cases.csv", "samples.csv"):
             file = self.cwd / "old" / name
@@ -109,7 +111,7 @@ class Files(InAFolder):
                 else:
                     with file.open("wb") as large:
                         large.truncate(3 << 30)
-                what = "MiB, and at most" if kind == "large" else "is no regular file"
+                what = "MiB, and at most" if kind == "large" else "is not a regular file"
                 with self.subTest(name=name, kind=kind):
                     self.assertIn(f"{name}: ", self.assert_refused(4, what, "run", "--resume", "old"))
                 if kind == "folder":
@@ -118,7 +120,7 @@ class Files(InAFolder):
                     file.unlink()
                 file.write_text(text)
 
-    def test_rows_that_share_their_bytes_are_refused(self) -> None:
+    def test_rejects_sqlite_rows_that_share_pages(self) -> None:
         """Else 12 MiB of SQLite claim 180 GiB: 20,000 rows of one page that are all the same 9 MiB."""
         path = self.cwd / "p.sqlite"
         with contextlib.closing(sqlite3.connect(path)) as db:
@@ -134,7 +136,7 @@ class Files(InAFolder):
         path.write_bytes(content)
         self.assert_refused(4, "has rows that overlap", "calc", "p.sqlite", "--device", "h200")
 
-    def test_a_field_of_another_type_is_refused(self) -> None:
+    def test_rejects_fields_of_wrong_type(self) -> None:
         for key in ("origin", "uuid"):
             (self.cwd / "p.json").write_text(json.dumps(json.loads(PARAMETERS.read_text()) | {key: [1]}))
             words = ("--anonymous", "--output", "run")
@@ -142,7 +144,7 @@ class Files(InAFolder):
 
 
 class Filter(InAFolder):
-    def test_a_filter_is_bounded(self) -> None:
+    def test_limits_filter_length(self) -> None:
         for pattern, what in {
             "(" * 50_000 + ")" * 50_000: "has 100000 bytes, and may have 4096",
             "(" * 2000: "is not a regular expression: missing )",
@@ -150,7 +152,7 @@ class Filter(InAFolder):
         }.items():
             self.assert_refused(2, what, *RUN, "--output", "run", f"--benchmark_filter={pattern}")
 
-    def test_no_pattern_takes_long(self) -> None:
+    def test_filter_patterns_are_fast(self) -> None:
         for pattern in ("(a|a)*(a|aa)*X", "(.*)*(.*)*(.*)*x$", "(([a-z.0-9-]+)+)+!", "(.|.)*" * 500 + "q!"):
             self.assert_refused(2, "leaves none of", *RUN, "--output", "run", f"--benchmark_filter={pattern}")
 
@@ -163,7 +165,7 @@ class Environment(InAFolder):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.splitlines()
 
-    def test_a_value_that_the_flag_may_not_have_is_refused(self) -> None:
+    def test_rejects_invalid_benchmark_variables(self) -> None:
         for name, value, what in (
             ("FORMAT", "xml", "the value must be console, json or csv"),
             ("OUT_FORMAT", "csv", "--benchmark_out_format needs --benchmark_out=FILE"),
@@ -182,7 +184,7 @@ class Environment(InAFolder):
                 if code == 2 and name not in ("FILTER", "OUT_FORMAT"):
                     self.assertIn(f"(the environment's BENCHMARK_{name})", said)
 
-    def test_a_value_that_the_flag_may_have_is_honoured(self) -> None:
+    def test_honours_valid_benchmark_variables(self) -> None:
         cases = self.listed(BENCHMARK_LIST_TESTS="true")
         self.assertGreater(len(cases), 10)
         some = self.listed("--benchmark_list_tests", BENCHMARK_FILTER="[.]r1[.]")
@@ -191,7 +193,7 @@ class Environment(InAFolder):
         self.assertEqual(self.listed(*words, BENCHMARK_FILTER="x"), cases)
         self.assertIn('"benchmarks": [', "\n".join(self.listed(BENCHMARK_FORMAT="json")))
 
-    def test_what_a_file_tells_of_the_host_is_seen_here_too(self) -> None:
+    def test_anonymous_rejects_benchmark_out_variable(self) -> None:
         self.assert_refused(
             2, "an anonymous run goes without --benchmark_out",
             *RUN, "--anonymous", "--output", "run", BENCHMARK_OUT="out.json",
@@ -199,7 +201,7 @@ class Environment(InAFolder):
 
 
 class Batch(InAFolder):
-    def test_an_open_quote_costs_its_own_row(self) -> None:
+    def test_open_quote_invalidates_only_its_row(self) -> None:
         rows = [ROW, 'h200,"256,32,0,0\n', ROW, ROW, '"\n']
         for source in ("-", "rows.csv"):
             (self.cwd / "rows.csv").write_text(HEADER + "".join(rows))
@@ -208,7 +210,7 @@ class Batch(InAFolder):
             bad = "invalid: a quote is opened and never closed"
             self.assertEqual((status, done.returncode), (["ok", bad, "ok", "ok", bad], 0))
 
-    def test_each_row_is_answered_before_the_next_is_waited_for(self) -> None:
+    def test_batch_answers_row_by_row(self) -> None:
         with subprocess.Popen([OCCBENCH, *BATCH, "-"], stdin=-1, stdout=-1, text=True) as calc:
             assert calc.stdin is not None and calc.stdout is not None
             for asked in (HEADER, ROW, ROW):
@@ -217,7 +219,7 @@ class Batch(InAFolder):
                 self.assertIn(asked.strip(), calc.stdout.readline())
             calc.stdin.close()
 
-    def test_a_line_has_an_end(self) -> None:
+    def test_limits_line_length(self) -> None:
         long = ROW.strip() + "," + "x" * 70_000 + "\n"
         done = self.occbench(*BATCH, "-", stdin=HEADER + ROW + long + ROW)
         status = [row["status"] for row in csv.DictReader(done.stdout.splitlines())]
@@ -227,7 +229,7 @@ class Batch(InAFolder):
         self.assert_refused(4, "a line of more than 1 MiB", *BATCH, "/dev/zero")
         self.assert_refused(4, "cannot read '.': Is a directory", *BATCH, ".")
 
-    def test_no_cell_is_a_formula(self) -> None:
+    def test_escapes_spreadsheet_formulas(self) -> None:
         header = "kernel," + HEADER
         cells = ["=cmd()", "+a", "-a", "@a", "\ta", "-1", "+1.5", "a", "-1e5", "'=a", "-inf"]
         text = header + "".join(f"{cell},{ROW}" for cell in cells)
@@ -240,7 +242,7 @@ class Batch(InAFolder):
 class Terminal(InAFolder):
     STEERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
-    def test_no_word_steers_a_terminal(self) -> None:
+    def test_escapes_control_characters_in_arguments(self) -> None:
         for control in ("\x1b[31m", "\x07", "\x7f", "\x9b31m", "\r", "\n"):
             for words in (
                 ["run", "--device", f"model:{control}.json"], ["calc", "--device", f"a{control}"],
@@ -252,7 +254,7 @@ class Terminal(InAFolder):
                 self.assertNotRegex(done.stderr, self.STEERS)
         self.assertEqual(list(self.cwd.iterdir()), [])
 
-    def test_no_file_steers_a_terminal(self) -> None:
+    def test_escapes_control_characters_in_files(self) -> None:
         content = json.loads(PARAMETERS.read_text())
         steering = "a\x1b]0;b\x07\x9b31m"
         for changed in ({"device": steering}, {"origin": steering}, {"catalogue_name": steering}):

@@ -9,7 +9,7 @@
 namespace occbench::binary {
 namespace {
 
-TEST(LocalMemory, AnArrayOfACalledFunctionIsTheKernelsButNotItsSpill) {
+TEST(LocalMemory, IndexedLocalLoadIsAnArrayNotASpill) {
   constexpr std::uint64_t code[] = {0x7918, 0,           // NOP
                                     0x02007983, 0x800};  // LDL R0, [R2]
   const LocalMemory found = read_local_memory(std::as_bytes(std::span(code)), 16);

@@ -16,7 +16,7 @@
 namespace occbench::theory {
 namespace {
 
-TEST(Simulate, CodeThatOverflowsItsCacheComesLineByLine) {
+TEST(Simulate, InstructionCacheMissesSlowLongLoops) {
   // Cycles per instruction of a scheduler, of a loop of so many on an H200: a kernel beside the suite.
   const auto cycles = [](int length, int warps) {
     return pace(chain(length, "FFMA 1 - - 00 00 00"), {.blocks = 1, .warps_per_block = warps}, {},
@@ -29,7 +29,7 @@ TEST(Simulate, CodeThatOverflowsItsCacheComesLineByLine) {
   EXPECT_NEAR(cycles(12288, 4), 5.76, 0.05);
 }
 
-TEST(Simulate, ALoadComesWhenItsLatencyIsOver) {
+TEST(Simulate, LoadReturnsAfterTheLatencyOfItsLevel) {
   const Program load = loop_of("LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
   const SmWorkload lone{.blocks = 1, .warps_per_block = 1};
   EXPECT_NEAR(pace(load, lone, {.load_dram = 0, .load_l2 = 0}), 32 + 4, 3);
@@ -37,7 +37,7 @@ TEST(Simulate, ALoadComesWhenItsLatencyIsOver) {
   EXPECT_NEAR(pace(load, lone, {.load_dram = 1}), 660 + 4, 10);
 }
 
-TEST(Simulate, WarpsBuyBandwidthUntilThereIsNoMore) {
+TEST(Simulate, BandwidthGrowsWithWarpsUpToTheLimit) {
   const Program load = loop_of("LDG.128 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
   double last = 0;
   for (const int blocks : {1, 2, 4, 8, 16}) {
@@ -49,7 +49,7 @@ TEST(Simulate, WarpsBuyBandwidthUntilThereIsNoMore) {
   EXPECT_GT(last, 16 * 0.9);
 }
 
-TEST(Simulate, SpilledRegistersGoThroughTheL1) {
+TEST(Simulate, SpillsWriteThroughAndReloadsHitL1) {
   Machine m = quiet_machine();
   m.spill_store_bytes_per_cycle = 16;
   const SmWorkload full{.blocks = 8, .warps_per_block = 8};
@@ -60,13 +60,13 @@ TEST(Simulate, SpilledRegistersGoThroughTheL1) {
   EXPECT_NEAR(pace(spill, {.blocks = 1, .warps_per_block = 1}, {}, m), 32 + 10, 12) << "a reload hits";
 }
 
-TEST(Simulate, StoresToSharedMemoryHaveConflictsOfTheirOwn) {
+TEST(Simulate, SharedStoresHaveSeparateBankConflicts) {
   const Program exchange = loop_of("4*STS.32 1 - - 00 00 00\n4*LDS.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
   const Traffic traffic{.layout = {.bank_conflict = 2, .store_conflict = 8}};
   EXPECT_NEAR(pace(exchange, {.blocks = 16, .warps_per_block = 4}, traffic) / 64, 4 * 8 + 4 * 2, 1);
 }
 
-TEST(Simulate, ARequestCostsDramALinesTimeWhateverItBrings) {
+TEST(Simulate, PartialLineRequestsCostAFullDramAccess) {
   // Two lines where one would hold the bytes: half of the neighbours come first, and DRAM serves 1.5 requests
   // a line.
   const Program load = loop_of("4*LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
@@ -77,7 +77,7 @@ TEST(Simulate, ARequestCostsDramALinesTimeWhateverItBrings) {
   EXPECT_NEAR(pace(load, lone, {.layout = {.lines = 2}}) / pace(load, lone), 1, 0.05);
 }
 
-TEST(Simulate, WaitingForWritesTakesNoBandwidth) {
+TEST(Simulate, WriteWaitDoesNotReduceBandwidth) {
   Machine m = quiet_machine();
   m.write_wait = 600;
   const Program copy = loop_of("8*LDG.32 1 0 - 00 00 00\n8*STG.32 1 - - 01 00 00\n");
@@ -102,7 +102,7 @@ std::vector<double> waits(double busy, bool in_order) {
   return found;
 }
 
-TEST(Dram, ReadsWaitForWritesAsLongAsTheseKeepItBusyAndByChance) {
+TEST(Dram, ReadWaitsAreRandomAndScaleWithWriteLoad) {
   const auto mean_of = [](const std::vector<double>& all) {
     return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
   };
@@ -120,7 +120,7 @@ TEST(Dram, ReadsWaitForWritesAsLongAsTheseKeepItBusyAndByChance) {
   EXPECT_NEAR(mean_of(waits(3, false)), mean_of(waits(1, false)), 40) << "it is no busier than busy";
 }
 
-TEST(Dram, WaitsAtHalfLoadAsLongAsWasMeasured) {
+TEST(Dram, MatchesTheMeasuredWaitAtHalfLoad) {
   Parameters p;
   p.dram_read_bytes_per_s = 4.4e12;
   p.dram_mixed_bytes_per_s = 4.0e12;
@@ -136,7 +136,7 @@ TEST(Dram, WaitsAtHalfLoadAsLongAsWasMeasured) {
   EXPECT_EQ(m.write_wait, 0) << "never less than no wait";
 }
 
-TEST(Dram, NothingIsWaitedForBeforeAnythingIsAsked) {
+TEST(Dram, IdleDramHasNoWriteWait) {
   Machine m = quiet_machine();
   m.write_wait = 600;
   Random random;
@@ -150,7 +150,7 @@ TEST(Dram, NothingIsWaitedForBeforeAnythingIsAsked) {
   EXPECT_NEAR(dram.write_share(1), 0.5, 1e-9) << "asked for at once, writes are half";
 }
 
-TEST(Dram, CopiesKeepItBusy) {
+TEST(Dram, CopiesCountAsBusyTime) {
   Machine m = quiet_machine();
   m.dram_bytes_per_cycle = 16;
   Random random;
@@ -159,7 +159,7 @@ TEST(Dram, CopiesKeepItBusy) {
   EXPECT_NEAR(dram.busy_share(400), 0.25, 1e-9);
 }
 
-TEST(Simulate, LoadsThatFollowEachOtherAreLuckyTogether) {
+TEST(Simulate, AdjacentLoadsShareTheirDramDelay) {
   Machine m = quiet_machine();
   m.dram_latency = 700;
   m.dram_spread = 150;
@@ -173,7 +173,7 @@ TEST(Simulate, LoadsThatFollowEachOtherAreLuckyTogether) {
       << "the last of 16 is late by 0.44 of the spread, not by all";
 }
 
-TEST(Simulate, RowsFarApartAreNot) {
+TEST(Simulate, DistantRowsHaveIndependentDramDelays) {
   Machine m = quiet_machine();
   m.dram_latency = 700;
   m.dram_spread = 150;
@@ -184,7 +184,7 @@ TEST(Simulate, RowsFarApartAreNot) {
   EXPECT_GT(pace(row, block, {.layout = {.apart = true}}, m), pace(row, block, {}, m) + 50);
 }
 
-TEST(Simulate, WhatABlockReadsSideBySideIsThereTogether) {
+TEST(Simulate, AdjacentReadsOfABlockArriveTogether) {
   // Warps that meet wait for the last of their loads: chance that they have in common costs them nothing.
   Machine m = quiet_machine();
   m.dram_latency = 700;
@@ -198,7 +198,7 @@ TEST(Simulate, WhatABlockReadsSideBySideIsThereTogether) {
   EXPECT_NEAR(pace(row, {.blocks = 1, .warps_per_block = 16}, {}, m) - alone, 1.77 * 0.44 * 150, 50);
 }
 
-TEST(Simulate, AStoreTakesTheLoadStoreUnitAsLongAsItsWayToTheL2IsWide) {
+TEST(Simulate, StoreOccupiesTheLsuForItsL2Transfer) {
   const auto stores = [](const std::string& store) {
     return pace(loop_of("10*" + store + " 1 - - 00 00 00\n"), {.blocks = 4, .warps_per_block = 4},
                 {.store_dram = 0}) /
@@ -208,7 +208,7 @@ TEST(Simulate, AStoreTakesTheLoadStoreUnitAsLongAsItsWayToTheL2IsWide) {
   EXPECT_NEAR(stores("STG.128"), 8, 0.05);
 }
 
-TEST(Simulate, StoresWaitOnceSoManyAreUnderWay) {
+TEST(Simulate, StoresStallWhenTheStoreQueueIsFull) {
   const auto cycles = [](int stores) {  // and FMAs behind them, for longer than DRAM takes
     const std::string text = std::to_string(stores) + "*STG.128 1 - - 00 00 00\n2000*FFMA 4 - - 00 00 00\n";
     return simulate(loop_of(text), quiet_machine(), {}, {.blocks = 1, .warps_per_block = 1}, 1).cycles;
@@ -217,7 +217,7 @@ TEST(Simulate, StoresWaitOnceSoManyAreUnderWay) {
   EXPECT_GT(cycles(160), 32 * 1024 / 16 + 8000) << "of 80, DRAM must have taken nearly half";
 }
 
-TEST(Simulate, AWarpSendsFiveMemoryInstructionsAheadOfTheUnit) {
+TEST(Simulate, WarpIssuesFiveMemoryInstructionsAheadOfTheLsu) {
   // Each takes it 32 cycles; what follows them is issued as the fifth last of them is done.
   const auto cycles = [](int loads) {
     const std::string text = std::to_string(loads) + "*LDS.32 1 - - 00 00 00\n";
@@ -229,7 +229,7 @@ TEST(Simulate, AWarpSendsFiveMemoryInstructionsAheadOfTheUnit) {
   EXPECT_NEAR(cycles(15) - cycles(10), 5 * 32, 2);
 }
 
-TEST(Simulate, ABarrierThatIsCompletePassesTheLoadStoreUnit) {
+TEST(Simulate, CompletedBarrierOccupiesTheLsuForOneCycle) {
   Machine m = quiet_machine();
   m.barrier_cycles = m.arrival_cycles = m.release_cycles = 0;
   const auto trip = [&](const std::string& barrier) {  // of 16 blocks of one warp, that keep the unit busy
@@ -247,7 +247,7 @@ Program beside_stream(int lines, int same) {
                  std::to_string(same) + "*LDG.32.SAME 4 1 - 00 00 00\nFADD 4 - - 02 00 00\n");
 }
 
-TEST(Simulate, LinesOfEverybodyStayInTheL1UntilOthersPassThem) {
+TEST(Simulate, StreamingLoadsEvictSharedLinesFromL1) {
   // Of the loads of a set that every warp reads once a trip, how many the L1 lacked: by ncu on an H200, eight
   // warps.
   const auto fetched = [](int lines, int same, std::size_t l1_lines) {
@@ -269,7 +269,7 @@ TEST(Simulate, LinesOfEverybodyStayInTheL1UntilOthersPassThem) {
   EXPECT_NEAR(fetched(32, 64, 936), 0.007, 0.01);
 }
 
-TEST(Lines, WhoComesToALineOnItsWayWaitsForItAndAsksForNothing) {
+TEST(Lines, MissOnALineInFlightSendsNoSecondRequest) {
   const Machine machine = quiet_machine();
   const Traffic traffic{.reuse_parts = 1, .l1_lines = 168};
   Random random;
@@ -284,7 +284,7 @@ TEST(Lines, WhoComesToALineOnItsWayWaitsForItAndAsksForNothing) {
   EXPECT_EQ(lines.missed_count(), 0U);
 }
 
-TEST(Simulate, NoMoreLinesAreOnTheirWayThanTheL1HasRoomFor) {
+TEST(Simulate, L1CapacityLimitsLinesInFlight) {
   const auto cycles_per_line = [](std::size_t l1_lines) {
     const SmWorkload workload{.blocks = 4, .warps_per_block = 4};
     return pace(beside_stream(32, 0), workload, {.l1_lines = l1_lines}) / (16 * 32);
@@ -294,7 +294,7 @@ TEST(Simulate, NoMoreLinesAreOnTheirWayThanTheL1HasRoomFor) {
   EXPECT_NEAR(cycles_per_line(0), 8, 0.3) << "no limit is known";
 }
 
-TEST(Simulate, TheL2LosesLinesThatAllSmsLeaveAloneForLong) {
+TEST(Simulate, L2EvictsLinesUnusedForLong) {
   const auto trip = [](double l2_bytes) {
     const SmWorkload lone{.blocks = 1, .warps_per_block = 1};
     return pace(beside_stream(8, 8), lone,

@@ -121,7 +121,7 @@ class ModelRun(unittest.TestCase):
                     (row["throughput_predicted_low"], row["throughput_predicted_high"]), ("", "")
                 )
 
-    def test_what_a_kernel_needs_and_nobody_knows(self) -> None:
+    def test_skips_kernels_with_unknown_parameters(self) -> None:
         with working_folder():
             unknown = dict(value=None, unit="byte/s", source="nobody", method="not measured")
             Path("p.json").write_text(parameters_but(dram_write_bandwidth=unknown))
@@ -138,13 +138,13 @@ class ModelRun(unittest.TestCase):
                 if row["status"] != "impossible" and loads:
                     self.assertEqual((row["status"], row["reason"]), ("skipped", lacks), row["case_id"])
 
-    def test_the_machine_code_that_the_build_holds_does_for_every_case(self) -> None:
+    def test_embedded_machine_code_covers_every_case(self) -> None:
         with working_folder():
             self.run_model("--preset", "quick", "--experiment", "barriers,tiled_matmul", "--output", "run")
             for row in rows(Path("run/cases.csv")):
                 self.assertNotIn("no description of its machine code", row["reason"])
 
-    def test_google_benchmark_says_it_too(self) -> None:
+    def test_google_benchmark_output_names_the_model(self) -> None:
         with working_folder():
             done = self.run_model("--preset", "quick", "--experiment", "registers", "--benchmark_format=json")
             self.assertEqual(json.loads(done.stdout)["context"]["source"], "model")
@@ -175,7 +175,7 @@ class ModelRun(unittest.TestCase):
             self.assertEqual(occbench("run", "--resume", str(mine / "run"), gpu=False).returncode, 0)
             self.assertEqual(len(rows(mine / "run/cases.csv")), whole.count("\n") - 1)
 
-    def test_list_names_what_run_would(self) -> None:
+    def test_list_matches_the_cases_of_run(self) -> None:
         for model in ("model:h200", "model:v100", f"model:{PARAMETERS}"):
             words = ("--device", model, "--experiment", "registers", "--format", "csv")
             listed = occbench("list", *words, gpu=False)
@@ -190,13 +190,13 @@ class ModelRun(unittest.TestCase):
             self.assertTrue(all(name.startswith("registers.") for name in done.stdout.split()), done.stdout)
             self.assertEqual(content(folder), {})
 
-    def test_two_models_runs_of_a_day_have_two_folders(self) -> None:
+    def test_model_runs_of_one_day_get_distinct_folders(self) -> None:
         with working_folder() as folder:
             for _ in range(2):
                 self.run_model("--preset", "quick", "--experiment", "registers")
             self.assertEqual(len(list(folder.glob("results/model-h200/*"))), 2)
 
-    def test_whose_machine_code_it_is(self) -> None:
+    def test_reports_the_machine_code_used(self) -> None:
         said = {
             "a100": ("sm_80", ["sm_80"], ""),
             "l40s": ("sm_89", ["sm_89"], ""),

@@ -70,7 +70,7 @@ std::string cell(const CaseResult& r, const std::string& column) {
 
 // --- The session
 
-TEST(ModelSession, GivesEveryCaseOfEveryExperimentARowThatSaysSo) {
+TEST(ModelSession, EveryCaseGetsARowMarkedAsModel) {
   ModelSession session(modelled_h200(), {}, millisecond);
   const auto cases = resolved(session, Preset::standard);
   const auto results = results_of(session, cases);
@@ -104,7 +104,7 @@ TEST(ModelSession, GivesEveryCaseOfEveryExperimentARowThatSaysSo) {
   EXPECT_GT(count[Status::impossible], 0);
 }
 
-TEST(ModelSession, CasesOfDramDeclareTheBytesOfTheirIterations) {
+TEST(ModelSession, DramCasesDeclareTheirBytesPerIteration) {
   ModelSession session(modelled_h200(), {}, millisecond);
   std::set<std::string> families;
   for (const CaseResult& r : results_of(session, resolved(session, Preset::quick))) {
@@ -121,7 +121,7 @@ TEST(ModelSession, CasesOfDramDeclareTheBytesOfTheirIterations) {
   EXPECT_GE(families.size(), 10U);
 }
 
-TEST(ModelSession, SkipsWhatTheModelCannotPredictWithItsReason) {
+TEST(ModelSession, SkipsUnpredictableCasesWithTheReason) {
   ModelSession session(modelled_h200(), {}, millisecond);
   int seen = 0;
   for (const CaseResult& r : results_of(session, resolved(session, Preset::quick)))
@@ -133,7 +133,7 @@ TEST(ModelSession, SkipsWhatTheModelCannotPredictWithItsReason) {
   EXPECT_GT(seen, 0);
 }
 
-TEST(ModelSession, SkipsClustersWhoseNumberOnlyADeviceKnows) {
+TEST(ModelSession, SkipsClusterLaunches) {
   ModelSession session(modelled_h200(), {}, millisecond);
   int seen = 0;
   for (const Case& c : resolved(session, Preset::quick))
@@ -145,7 +145,7 @@ TEST(ModelSession, SkipsClustersWhoseNumberOnlyADeviceKnows) {
   EXPECT_GT(seen, 0);
 }
 
-TEST(ModelSession, SkipsAPartOfTheSms) {
+TEST(ModelSession, SkipsCasesOnAPartOfTheSms) {
   ModelSession session(modelled_h200(), {}, millisecond);
   int seen = 0;
   for (const Case& c : resolved(session, Preset::quick))
@@ -158,7 +158,7 @@ TEST(ModelSession, SkipsAPartOfTheSms) {
   EXPECT_GT(seen, 0);
 }
 
-TEST(ModelSession, SkipsAKernelWhoseMachineCodeNobodyDescribed) {
+TEST(ModelSession, SkipsKernelsWithoutDescribedMachineCode) {
   const Variant unknown{.family = "nobody", .name = "knows"};
   const Device device = model_device(theory::find_device("p100"));
   const Case c = resolve({.experiment = "test", .variant = &unknown, .block_size = 64}, device,
@@ -167,7 +167,7 @@ TEST(ModelSession, SkipsAKernelWhoseMachineCodeNobodyDescribed) {
   EXPECT_EQ(c.reason, "no description of its machine code; `occbench audit --describe` writes it");
 }
 
-TEST(Predict, SaysWhichParameterAKernelLacks) {
+TEST(Predict, NamesTheMissingParameter) {
   const Device device = modelled_h200();
   const Arena arena(arena_sizes(device.memory_bytes));
   const auto said = [&](const CaseSpec& spec, double theory::Parameters::*unknown) {
@@ -197,7 +197,7 @@ TEST(Predict, SaysWhichParameterAKernelLacks) {
   EXPECT_EQ(said(loads, &P::dram_spread_s), "") << "a refinement";
 }
 
-TEST(Predict, AShareOfTheSmsComputesInProportion) {
+TEST(Predict, ComputeTimeScalesWithTheSmCount) {
   const Device device = modelled_h200();
   const Sweep sweep("test", device.sm, Preset::quick);
   Case on_all = resolve({.experiment = "test",
@@ -212,7 +212,7 @@ TEST(Predict, AShareOfTheSmsComputesInProportion) {
   EXPECT_NEAR(forecasts[1].prediction->time_s / forecasts[0].prediction->time_s, 2, 0.02);
 }
 
-TEST(ModelSession, KnowsWhatTheSuitesLoopsAreMadeOf) {
+TEST(ModelSession, KnowsNearlyAllOpcodesOfTheSuitesLoops) {
   for (const int cc : {80, 89, 90, 100})
     for (const Variant& v : variants())
       if (const theory::Program* const program = runs_on(v, cc) ? machine_code(v, cc) : nullptr) {
@@ -226,7 +226,7 @@ TEST(ModelSession, StopsBetweenCases) {
   EXPECT_TRUE(results_of(session, resolved(session, Preset::quick), true).empty());
 }
 
-TEST(ModelSession, LaunchesNothing) {
+TEST(ModelSession, NeverLaunchesAKernel) {
   ModelSession session(modelled_h200(), {}, millisecond);
   EXPECT_FALSE(session.references());
   EXPECT_THROW(session.launch_only(resolved(session, Preset::quick).front(), 1, false), UserError);
@@ -234,7 +234,7 @@ TEST(ModelSession, LaunchesNothing) {
 
 // --- What stands in a device's place
 
-TEST(ModelDevice, IsNeverTakenForTheRealOne) {
+TEST(ModelDevice, IsMarkedAsAModel) {
   const Device device = modelled_h200();
   EXPECT_TRUE(device.is_model);
   EXPECT_EQ(device.name, "model of H200");
@@ -242,7 +242,7 @@ TEST(ModelDevice, IsNeverTakenForTheRealOne) {
   EXPECT_TRUE(default_run_folder(device).starts_with("model-h200/")) << default_run_folder(device);
 }
 
-TEST(ModelDevice, HasItsDataSheetsSizes) {
+TEST(ModelDevice, HasDataSheetMemorySizes) {
   for (const std::string& name : sample_of_catalogue()) {
     const Device device = model_device(theory::find_device(name));
     EXPECT_GE(device.memory_bytes, std::size_t{2} << 30) << name;
@@ -253,14 +253,14 @@ TEST(ModelDevice, HasItsDataSheetsSizes) {
   EXPECT_EQ(modelled_h200().memory_bytes >> 30, 141u);
 }
 
-TEST(HollowArena, IsAsLargeAsTheDevicesWouldBe) {
+TEST(ModelArena, IsAsLargeAsOnTheDevice) {
   const Arena arena(arena_sizes(modelled_h200().memory_bytes));
   EXPECT_EQ(arena.input_bytes(), std::size_t{5} << 30);
   EXPECT_EQ(arena.output_bytes(), std::size_t{5} << 29);
   EXPECT_EQ(arena_sizes(std::size_t{10} << 30).input_bytes, std::size_t{2} << 30);
 }
 
-TEST(ModelEnvironment, HasTheFieldsOfTheSchema) {
+TEST(ModelEnvironment, MatchesTheSchema) {
   const ModelSession session(modelled_h200(), {}, millisecond);
   const ParameterFile parameters = read_parameters(made_up);
   const auto env = environment(session, {.preset = "quick", .parameters = parameters.to_json()});
@@ -283,7 +283,7 @@ TEST(ModelEnvironment, HasTheFieldsOfTheSchema) {
   EXPECT_EQ(back.content, parameters.content);
 }
 
-TEST(ModelEnvironment, SaysWhatIsAnotherGpus) {
+TEST(ModelEnvironment, ListsParametersTakenFromOtherGpus) {
   const auto of = [](const nlohmann::json& all, const std::string& name) -> std::string {
     for (const auto& each : all)
       if (each["name"] == name) return each["of"];
@@ -332,13 +332,13 @@ TEST(ParameterFiles, AreReadFieldByField) {
     EXPECT_EQ(file.values.*f.value, whole()["parameters"][std::string(f.name)]["value"]) << f.name;
 }
 
-TEST(ParameterFiles, MaySayThatAValueIsNotKnown) {
+TEST(ParameterFiles, AcceptNullAsUnknown) {
   auto json = whole();
   json["parameters"]["bulk_copy_latency"]["value"] = nullptr;
   EXPECT_EQ(parse_parameters(json.dump(), "p.json").values.bulk_copy_latency_s, 0);
 }
 
-TEST(ParameterFiles, SayWhatSourcesSpan) {
+TEST(ParameterFiles, ContainTheRangesOfTheirSources) {
   auto json = whole();
   json["parameters"]["l2_latency"].update({{"low", 200}, {"high", 400}});
   json["parameters"]["branch"]["low"] = nullptr;
@@ -364,7 +364,7 @@ TEST(ParameterFiles, SayWhatSourcesSpan) {
   }
 }
 
-TEST(ParameterFiles, AreRefusedWithOneLineThatNamesTheFault) {
+TEST(ParameterFiles, AreRejectedWithTheFaultInOneLine) {
   const auto but = [](const std::function<void(nlohmann::json&)>& change) {
     auto json = whole();
     change(json);
@@ -385,9 +385,9 @@ TEST(ParameterFiles, AreRefusedWithOneLineThatNamesTheFault) {
   EXPECT_EQ(but([](auto& j) { j["device"] = 5; }), "p.json: 'device' is 5, which is not of its type");
   EXPECT_EQ(but([](auto& j) {
               j["catalogue_name"] = "h300";
-            }).find("p.json: its catalogue_name 'h300' is no name of "),
+            }).find("p.json: its catalogue_name 'h300' is not a name of "),
             0u);
-  EXPECT_EQ(but([](auto& j) { j["parameters"] = 1; }), "p.json: 'parameters' is no object");
+  EXPECT_EQ(but([](auto& j) { j["parameters"] = 1; }), "p.json: 'parameters' is not an object");
   EXPECT_EQ(but([](auto& j) {
               j["parameters"].erase("launch");
               j["parameters"].erase("branch");
@@ -396,7 +396,7 @@ TEST(ParameterFiles, AreRefusedWithOneLineThatNamesTheFault) {
   EXPECT_EQ(but([&](auto& j) { parameter(j, "warp_drive") = parameter(j, "launch"); }),
             "p.json: the model knows no parameter 'warp_drive'");
   EXPECT_EQ(but([&](auto& j) { parameter(j, "launch") = 3e-6; }),
-            "p.json: parameter 'launch': is no object with value, unit, source and method");
+            "p.json: parameter 'launch': is not an object with value, unit, source and method");
   EXPECT_EQ(but([&](auto& j) { parameter(j, "launch")["unit"] = "us"; }),
             "p.json: parameter 'launch': is in 'us', and must be in 's'");
   EXPECT_EQ(but([&](auto& j) { parameter(j, "launch").erase("value"); }),
@@ -422,7 +422,7 @@ TEST(ParameterFiles, AreRefusedWithOneLineThatNamesTheFault) {
   }
 }
 
-TEST(ParameterFiles, ThatArePartOfTheProgramAreWholeAndNamedByTheirDevice) {
+TEST(ParameterFiles, BuiltInFilesAreCompleteAndNamedByDevice) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator("harness/parameters", none)) {
     if (entry.path().extension() != ".json") continue;

@@ -29,7 +29,7 @@ class Node(unittest.TestCase):
                 self.assertGreater(len(rows(folder / "node" / name / "cases.csv")), 5)
                 self.assertEqual(validated(folder / "node" / name).returncode, 0)
 
-    def test_each_is_as_alone(self) -> None:
+    def test_results_match_a_single_run(self) -> None:
         with working_folder() as folder:
             occbench(*RUN, "--device=model:h100,model:h100", gpu=False)
             alone = (*RUN[:-1], "alone")
@@ -41,7 +41,7 @@ class Node(unittest.TestCase):
             self.assertEqual(by_name[0], by_name[2])
             self.assertEqual(by_name[1], by_name[2])
 
-    def test_one_that_fails_ends_no_other(self) -> None:
+    def test_one_failure_does_not_stop_the_others(self) -> None:
         with working_folder() as folder:
             done = occbench(*RUN, "--device", "model:none.json,model:h200", gpu=False)
             self.assertNotEqual(done.returncode, 0)
@@ -50,7 +50,7 @@ class Node(unittest.TestCase):
             self.assertIn("occbench: none.json", done.stdout)
             self.assertGreater(len(rows(folder / "node/model-h200-1/cases.csv")), 5)
 
-    def test_codes_come_through_where_children_are_not_waited_for(self) -> None:
+    def test_exit_codes_with_sigchld_ignored(self) -> None:
         with working_folder() as folder:
             done = subprocess.run(
                 [OCCBENCH, *RUN, "--device", "model:none.json,model:h200"], capture_output=True, text=True,
@@ -60,7 +60,7 @@ class Node(unittest.TestCase):
             self.assertIn("model:none.json: ended with 4\nmodel:h200: done\n", done.stdout)
             self.assertGreater(len(rows(folder / "node/model-h200-1/cases.csv")), 5)
 
-    def test_words_that_do_not_fit(self) -> None:
+    def test_rejects_invalid_device_lists(self) -> None:
         refused = {
             ("--device", "model:h100,"): (2, "a name is empty"),
             ("--device", "MIG-1,MIG-1"): (2, "names MIG-1 twice"),
@@ -106,7 +106,7 @@ RANK_0 = {"LOCAL_RANK": "0"}
 # Environment, further words, exit code, and a part of the one line.
 NO_TASK = (
     ({}, (), 2, "--task-device: no launcher set a local rank"),
-    ({"LOCAL_RANK": "x"}, (), 2, "LOCAL_RANK='x' is no local rank"),
+    ({"LOCAL_RANK": "x"}, (), 2, "LOCAL_RANK='x' is not a local rank"),
     (RANK_0, (), 3, "local rank 0 on k1 has no GPU: "),
     (RANK_0, ("--device", "0"), 2, "--task-device uses the task's own GPU"),
     (RANK_0, ("--device", "model:h100,model:h200"), 2, "--task-device needs a single device"),
@@ -126,7 +126,7 @@ class Tasks(unittest.TestCase):
         for name in others:
             del os.environ[name]
 
-    def test_tasks_that_cannot_run(self) -> None:
+    def test_rejects_invalid_tasks(self) -> None:
         with working_folder() as folder:
             for environment, words, code, said in NO_TASK:
                 with self.subTest(said), mock.patch.dict(os.environ, environment):
@@ -136,7 +136,7 @@ class Tasks(unittest.TestCase):
                     self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
             self.assertEqual(content(folder), {})
 
-    def test_a_task_begun_again_goes_on_and_another_preset_does_not(self) -> None:
+    def test_restarted_task_resumes_only_the_same_preset(self) -> None:
         with working_folder() as folder, mock.patch.dict(os.environ, RANK_0):
             for _ in range(2):
                 self.assertEqual(occbench(*TASK, "--device", "model:h200", gpu=False).returncode, 0)

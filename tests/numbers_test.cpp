@@ -15,7 +15,7 @@ std::string refusal_of(const std::string& text, std::int64_t least = 0, std::int
   }
 }
 
-TEST(ParseSize, TakesBinarySuffixesAndHexadecimals) {
+TEST(ParseSize, AcceptsBinarySuffixesAndHex) {
   for (const auto& [text, value] :
        {std::pair{"256", 256}, std::pair{" 48KiB ", 49152}, std::pair{"48k", 49152}, std::pair{"48KB", 49152},
         std::pair{"1M", 1 << 20}, std::pair{"100b", 100}, std::pair{"0xc000", 49152}})
@@ -24,7 +24,7 @@ TEST(ParseSize, TakesBinarySuffixesAndHexadecimals) {
   EXPECT_EQ(parse_size("-1", "--size", -1), -1);
 }
 
-TEST(ParseSize, RefusesInOneLineThatNamesTheOption) {
+TEST(ParseSize, RejectsWithTheOptionInOneLine) {
   for (const char* text : {"", "many", "1.5", "K", "12Q", "48KiBs", "0x", "0x-1", "1e3", "+5"})
     EXPECT_EQ(refusal_of(text),
               "--size '" + std::string(text) + "' is not a whole number (write 256, 32K, 48KiB or 1M)");
@@ -35,7 +35,7 @@ TEST(ParseSize, RefusesInOneLineThatNamesTheOption) {
     EXPECT_EQ(refusal_of(text), "--size '" + std::string(text) + "' is too large");
 }
 
-TEST(Grouped, SetsThousandsApart) {
+TEST(WithThousands, InsertsThousandsSeparators) {
   EXPECT_EQ(with_thousands(79872), "79,872");
   EXPECT_EQ(with_thousands(-1000), "-1,000");
   EXPECT_EQ(with_thousands(999), "999");

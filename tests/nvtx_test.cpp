@@ -127,7 +127,7 @@ Case planned(const std::string& experiment, const std::string& id) {
   return c;
 }
 
-TEST(Nvtx, RangesOfCases) {
+TEST(Nvtx, EachCaseIsARangeWithPayload) {
   ASSERT_TRUE(injected);
   const Case first = planned("registers", "registers.a.b256");
   const Case second = planned("waves", "waves.a.b256");
@@ -155,7 +155,7 @@ TEST(Nvtx, RangesOfCases) {
 }
 
 /// In a process of its own: whether a tool is there is asked once.
-TEST(NvtxCost, WithoutATool) {
+TEST(NvtxCost, WithoutAToolNothingIsRegistered) {
   tool.attaches = false;
   const Case c = planned("registers", "registers.register_pressure.load-live19-maxnreg33.b256");
   constexpr int count = 10'000'000;

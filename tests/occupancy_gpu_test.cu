@@ -195,7 +195,7 @@ bool launches(const void* kernel, int block_size, std::size_t dynamic_smem_bytes
   return error == cudaSuccess;
 }
 
-TEST_F(OccupancyOnDevice, BlocksPerSmEqualTheRuntimes) {
+TEST_F(OccupancyOnDevice, BlocksPerSmMatchTheRuntime) {
   std::vector<std::size_t> sizes_bytes = {0,     1,     127,   128,   129,   1000,  1024,   1025,   3000,
                                           4096,  6143,  8192,  9999,  12288, 16384, 20000,  24577,  32768,
                                           33000, 40960, 49152, 49153, 65536, 81921, 100352, 131072, 166912};
@@ -231,7 +231,7 @@ TEST_F(OccupancyOnDevice, BlocksPerSmEqualTheRuntimes) {
   EXPECT_EQ(differences_, 0);
 }
 
-TEST_F(OccupancyOnDevice, BlocksPerSmEqualTheRuntimesAtTheMemoryThatItCallsAvailable) {
+TEST_F(OccupancyOnDevice, BlocksPerSmMatchTheRuntimeAtAvailableSmem) {
   long overstated = 0;  // by the runtime: at its answer, its own count has fewer blocks than asked for
   for_each_kernel_and_carveout([&](const Variant& variant, theory::Footprint f) {
     for (const int block_size : block_sizes()) {

@@ -45,7 +45,7 @@ class RandomFootprints : public testing::TestWithParam<const char*> {
   std::mt19937 random_{7};
 };
 
-TEST_P(RandomFootprints, ResidencyIsTheLeastOfTheLimitsAndTheLimitersAreThoseThatEqualIt) {
+TEST_P(RandomFootprints, ResidencyIsTheMinimumOfTheLimits) {
   for (int trial = 0; trial < trials(20000); ++trial) {
     const Footprint f = next();
     const Occupancy o = occupancy(sm_, f);
@@ -55,8 +55,8 @@ TEST_P(RandomFootprints, ResidencyIsTheLeastOfTheLimitsAndTheLimitersAreThoseTha
         {Limiter::barriers, o.barrier_limit},   {Limiter::virtual_resources, o.virtual_resource_limit}};
     int least = INT_MAX;
     for (const auto& [limiter, blocks] : limits) least = std::min(least, blocks.value_or(INT_MAX));
-    ASSERT_EQ(o.blocks_per_sm, least) << trial << ' ' << o.unlaunchable;
-    ASSERT_EQ(o.launchable(), o.blocks_per_sm > 0);
+    ASSERT_EQ(o.blocks_per_sm, least) << trial << ' ' << o.launch_error;
+    ASSERT_EQ(o.is_launchable(), o.blocks_per_sm > 0);
     for (const auto& [limiter, blocks] : limits) ASSERT_EQ(has(o.limiters, limiter), blocks == least);
   }
 }
@@ -95,7 +95,7 @@ std::vector<std::int64_t> steps(std::int64_t least, std::int64_t most, std::int6
   return values;
 }
 
-TEST_P(RandomFootprints, CliffsAreWhereAWalkFindsThem) {
+TEST_P(RandomFootprints, CliffsMatchAnExhaustiveSearch) {
   for (int trial = 0; trial < trials(300); ++trial) {
     const Footprint f = next();
     const AllCliffs found = cliffs(sm_, f);
@@ -115,7 +115,7 @@ TEST_P(RandomFootprints, CliffsAreWhereAWalkFindsThem) {
   }
 }
 
-TEST_P(RandomFootprints, BallastIsExactAndLeast) {
+TEST_P(RandomFootprints, BallastMatchesAnExhaustiveSearch) {
   for (int trial = 0; trial < 3; ++trial) {
     const Footprint f = next();
     std::vector<std::optional<std::size_t>> least(34);  // by blocks, walked byte by byte
@@ -130,7 +130,7 @@ TEST_P(RandomFootprints, BallastIsExactAndLeast) {
   }
 }
 
-TEST_P(RandomFootprints, AByteLessThanTheBallastKeepsMoreBlocks) {
+TEST_P(RandomFootprints, OneByteLessBallastKeepsMoreBlocks) {
   for (int trial = 0; trial < trials(500); ++trial) {
     const Footprint f = next();
     for (int blocks = 1; blocks <= 33; ++blocks) {
@@ -143,11 +143,11 @@ TEST_P(RandomFootprints, AByteLessThanTheBallastKeepsMoreBlocks) {
   }
 }
 
-TEST_P(RandomFootprints, SlackIsNeverNegativeAndTooSmallForOneMoreBlockOfALimiter) {
+TEST_P(RandomFootprints, UnusedResourcesAreTooSmallForAnotherBlock) {
   for (int trial = 0; trial < trials(5000); ++trial) {
     const Footprint f = next();
     const Occupancy o = occupancy(sm_, f);
-    if (!o.launchable()) continue;
+    if (!o.is_launchable()) continue;
     const Unused s = unused_resources(sm_, f);
     EXPECT_GE(s.warps, 0);
     EXPECT_GE(s.blocks, 0);
@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, RandomFootprints,
                                          "b300", "thor", "rtx5090", "gb10"),
                          [](const auto& device) { return std::string(device.param); });
 
-TEST(Cliffs, AreNoneWhereAnotherResourceBinds) {
+TEST(Cliffs, NoGainWhereAnotherResourceLimits) {
   const SmLimits sm = sm_of("h200");
   const AllCliffs c =
       cliffs(sm, {.block_size = 256, .registers_per_thread = 32, .dynamic_smem_bytes = 32 * kib});
@@ -183,7 +183,7 @@ TEST(Cliffs, AreNoneWhereAnotherResourceBinds) {
   EXPECT_EQ(c.dynamic_smem.gains->blocks_per_sm, 7);
 }
 
-TEST(Cliffs, AreStepsThatAPersonWouldTake) {
+TEST(Cliffs, AreWholeWarpsThatChangeOccupancy) {
   const AllCliffs full = cliffs(sm_of("h200"), {.block_size = 256, .registers_per_thread = 32});
   ASSERT_TRUE(full.threads.loses);
   EXPECT_EQ(full.threads.loses->value, 288);  // not 257: a block has whole warps
@@ -201,7 +201,7 @@ TEST(Cliffs, AreStepsThatAPersonWouldTake) {
   EXPECT_GT(more.threads.gains->occupancy, 0.75);
 }
 
-TEST(Cliffs, NameWhatGainsTogetherWhereNothingGainsAlone) {
+TEST(Cliffs, FindJointGainsOfRegistersAndSmem) {
   const SmLimits sm = sm_of("h200");
   const Footprint both{.block_size = 256, .registers_per_thread = 33, .dynamic_smem_bytes = 32 * kib};
   const auto joint = gains_together(sm, both);
@@ -214,7 +214,7 @@ TEST(Cliffs, NameWhatGainsTogetherWhereNothingGainsAlone) {
   EXPECT_FALSE(gains_together(sm, {.block_size = 2048, .registers_per_thread = 32}));
 }
 
-TEST_P(RandomFootprints, WhatGainsTogetherIsTheMostThatDoes) {
+TEST_P(RandomFootprints, JointGainUsesTheLargestFootprint) {
   for (int trial = 0; trial < trials(3000); ++trial) {
     const Footprint f = next();
     const auto joint = gains_together(sm_, f);
@@ -281,7 +281,7 @@ TEST(Cliffs, AreExactToTheRegisterByteAndBarrier) {
   }
 }
 
-TEST(Cliffs, ShowTheWayBackToALaunch) {
+TEST(Cliffs, FindTheFootprintThatCanLaunchAgain) {
   const AllCliffs c = cliffs(sm_of("h200"), {.block_size = 320, .registers_per_thread = 200});
   ASSERT_TRUE(c.registers.gains);
   EXPECT_EQ(c.registers.gains->value, 168);

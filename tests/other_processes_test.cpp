@@ -24,12 +24,12 @@ TEST(OtherGpuUsers, AreNoneOnAnIdleGpu) {
   EXPECT_EQ(users_of("busy=5"), "");
 }
 
-TEST(OtherGpuUsers, AreNotThisProcessNorTheServerOfMps) {
+TEST(OtherGpuUsers, ExcludeThisProcessAndTheMpsServer) {
   EXPECT_EQ(users_of("compute=" + std::to_string(getpid()) + ":occbench:500"), "");
   EXPECT_EQ(users_of("compute=17:nvidia-cuda-mps-server:30"), "");
 }
 
-TEST(OtherGpuUsers, AreNamedOnceWhicheverListsHaveThem) {
+TEST(OtherGpuUsers, AreListedOnceAcrossNvmlLists) {
   EXPECT_EQ(users_of("compute=4711:python3:2048 graphics=4711:python3:2048 mps=4712:app:512 busy=97"),
             "2 other processes: 4711 python3 (2048 MiB), 4712 app (512 MiB)");
   EXPECT_EQ(users_of("graphics=12:Xorg:0"), "1 other process: 12 Xorg");
@@ -37,11 +37,9 @@ TEST(OtherGpuUsers, AreNamedOnceWhicheverListsHaveThem) {
             "5 other processes: 1 a, 2 b, 3 c and 2 more");
 }
 
-TEST(OtherGpuUsers, AreSeenByTheirLoadWhereHidden) {
-  EXPECT_EQ(users_of("busy=97"), "busy 97 % of the time");
-}
+TEST(OtherGpuUsers, HiddenUsersShowAsUtilization) { EXPECT_EQ(users_of("busy=97"), "busy 97 % of the time"); }
 
-TEST(Waiting, EndsWhenTheGpuIsQuietOrAtTheTimeout) {
+TEST(WaitForQuiet, ReturnsWhenQuietOrAtTheTimeout) {
   int asked = 0;
   int paused = 0;
   const auto pause = [&](const std::string& why) {
@@ -65,7 +63,7 @@ TEST(OtherProcesses, AreNoneInAQuietRun) {
   EXPECT_EQ(blind.summary(), "");
 }
 
-TEST(OtherProcesses, AreNamedAtTheStartAndWhenTheyCome) {
+TEST(OtherProcesses, ReportsThoseAtStartAndNewOnes) {
   tell("compute=8:jupyter:100");
   OtherProcesses others("GPU-1");
   for (const char* words : {"compute=8:jupyter:100", "compute=8:jupyter:100 compute=9:train:4000", ""}) {
@@ -78,7 +76,7 @@ TEST(OtherProcesses, AreNamedAtTheStartAndWhenTheyCome) {
             "MiB)");
 }
 
-TEST(OtherProcesses, CountsHeatAndErrors) {
+TEST(OtherProcesses, CountsThrottlingAndErrors) {
   tell("errors=3");
   OtherProcesses others("GPU-1");
   for (const char* words : {"slowed=32", "slowed=36 xid=79", "slowed=128", "errors=5"}) {
@@ -90,7 +88,7 @@ TEST(OtherProcesses, CountsHeatAndErrors) {
             "(hw_power_brake) in 1 of 4 polls; clock lowered (sw_thermal) in 2 of 4 polls");
 }
 
-TEST(NvmlFacts, HaveThePowerLimitInWatts) {
+TEST(NvmlFacts, ReportThePowerLimitInWatts) {
   tell("limit=700000 slowed=36");
   const nvml::Facts facts = nvml::facts("GPU-1");
   EXPECT_DOUBLE_EQ(facts.power_limit_w.value_or(0), 700);

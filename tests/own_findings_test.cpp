@@ -14,12 +14,12 @@
 namespace occbench {
 namespace {
 
-std::vector<std::string> words_of(const std::string& experiment, const std::vector<CaseResult>& results) {
+std::vector<std::string> texts_of(const std::string& experiment, const std::vector<CaseResult>& results) {
   const findings::Rows rows = findings::Rows::of(results);
-  findings::Places places(rows.size());
+  findings::RowIndices places(rows.size());
   std::iota(places.begin(), places.end(), 0U);
   std::vector<std::string> words;
-  for (const auto& clause : findings::own_clauses(rows, places, experiment, {}))
+  for (const auto& clause : findings::specific_findings(rows, places, experiment, {}))
     words.push_back(clause.words);
   return words;
 }
@@ -49,13 +49,13 @@ struct Splits {
   }
 };
 
-TEST(OwnFindings, ASplitBetweenWarpsIsFlatUntilOneSpills) {
+TEST(ExperimentFindings, WarpRoleSplitIsFlatUntilARoleSpills) {
   Splits splits;
   splits.add(168, 208, 19e12);
   splits.add(240, 0, 100e12);
   splits.add(184, 48, 90e12);
   splits.add(200, 0, 100e12);
-  const auto words = words_of("warp_roles", splits.results);
+  const auto words = texts_of("warp_roles", splits.results);
   ASSERT_EQ(words.size(), 2U);
   EXPECT_EQ(words[0],
             "`split` spill below 200 registers per consumer thread: -10.0 % with 184, -81.0 % with 168");
@@ -63,17 +63,17 @@ TEST(OwnFindings, ASplitBetweenWarpsIsFlatUntilOneSpills) {
             "from 200 to 240 registers per consumer thread nothing spills, and the rate does not change");
 }
 
-TEST(OwnFindings, SplitsOfWhichNoneOrEachSpills) {
+TEST(ExperimentFindings, HandlesSplitsThatAllOrNeverSpill) {
   Splits clean;
   clean.add(232, 0, 102e12);
   clean.add(240, 0, 100e12);
   EXPECT_EQ(
-      words_of("warp_roles", clean.results),
+      texts_of("warp_roles", clean.results),
       std::vector<std::string>{
           "from 232 to 240 registers per consumer thread nothing spills, and the rate changes by 2.0 %"});
   Splits spilling;
   spilling.add(168, 208, 19e12);
-  EXPECT_TRUE(words_of("warp_roles", spilling.results).empty());
+  EXPECT_TRUE(texts_of("warp_roles", spilling.results).empty());
 }
 
 const Variant local{.family = "f", .name = "k", .series = "k", .form = "k"};
@@ -82,17 +82,17 @@ const Variant local_free{.family = "f", .name = "k-free", .series = "k", .form =
 const Variant smem_free{
     .family = "f", .name = "smem-k-free", .series = "smem-k", .form = "smem-k", .baseline = "k-free"};
 
-TEST(OwnFindings, SpillsToSharedMemoryAreComparedAtEqualResidencyAndWhereTheyTakeBlocks) {
+TEST(ExperimentFindings, ComparesSmemSpillsAtEqualAndLowerResidency) {
   const std::vector<CaseResult> results{measured(local, 4, 80, 10e12), measured(smem, 4, 8, 15e12),
                                         measured(local_free, 8, 176, 10e12),
                                         measured(smem_free, 5, 160, 7e12)};
-  EXPECT_EQ(words_of("smem_spilling", results),
+  EXPECT_EQ(texts_of("smem_spilling", results),
             (std::vector<std::string>{
                 "`smem-k` gain 50.0 % against local memory with as many blocks per SM",
                 "`smem-k` lose 30.0 % against local memory with fewer blocks (8 to 5 per SM)"}));
 }
 
-TEST(OwnFindings, AResidencyIsComparedWithTheSame) {
+TEST(ExperimentFindings, ComparesSpillsOnlyAtTheSameResidency) {
   std::vector<CaseResult> results{measured(local, 4, 80, 10e12), measured(local, 2, 80, 4e12),
                                   measured(smem, 2, 8, 4.01e12)};
   for (const std::size_t n : {1U, 2U}) {
@@ -100,10 +100,10 @@ TEST(OwnFindings, AResidencyIsComparedWithTheSame) {
     results[n].planned.id = results[n].planned.spec.id();
   }
   EXPECT_EQ(
-      words_of("smem_spilling", results),
+      texts_of("smem_spilling", results),
       std::vector<std::string>{"`smem-k` lose nothing against local memory with as many blocks per SM"});
   results.erase(results.begin() + 1);  // without its own
-  EXPECT_TRUE(words_of("smem_spilling", results).empty());
+  EXPECT_TRUE(texts_of("smem_spilling", results).empty());
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ def tools() -> dict[str, str]:
 
 
 def tool(name: str, *words: object) -> str:
-    return checked(sys.executable, "-P", "-m", name, *words, env=tools())
+    return checked(sys.executable, "-P", "-m", "occbench_tools", name, *words, env=tools())
 
 
 def rows(run: Path) -> list[dict[str, str]]:
@@ -121,7 +121,7 @@ def rows(run: Path) -> list[dict[str, str]]:
 
 @unittest.skipIf(SANITIZED, "a sanitizer's library wants its flags in every program")
 class Installed(unittest.TestCase):
-    def test_each_dial_of_each_kernel_is_an_experiment(self) -> None:
+    def test_each_kernel_dial_is_an_experiment(self) -> None:
         listed = json.loads(checked(outside() / "my_bench", "list", "--format", "json"))
         names = {each["name"] for each in listed["experiments"]}
         every = {
@@ -132,11 +132,11 @@ class Installed(unittest.TestCase):
         self.assertEqual(names, every | {"normalize_warps", "normalize_carveout", "normalize_registers"})
         self.assertIn("saxpy_warps.saxpy.plain.b256.r4", {case["case_id"] for case in listed["cases"]})
 
-    def test_the_page_shows_its_list(self) -> None:
+    def test_docs_show_the_listed_cases(self) -> None:
         shown = (ROOT / "docs/data/my_bench.txt").read_text(encoding="utf-8")
         self.assertEqual(shown, "$ my_bench list\n" + checked(outside() / "my_bench", "list"))
 
-    def test_a_register_cap_has_code_of_its_own(self) -> None:
+    def test_register_caps_compile_separate_code(self) -> None:
         """Also of template instances, whose copies a linker would merge."""
         variants = json.loads(checked(outside() / "my_bench", "list", "--variants", "--format", "json"))
         of = {f"{v['family']}.{v['variant']}": v["entry_offset"] for v in variants["variants"]}
@@ -144,7 +144,7 @@ class Installed(unittest.TestCase):
         self.assertEqual(len(set(of.values())), 12, of)
         self.assertIn("stencil.radius4-max24", of)
 
-    def test_a_register_cap_holds_beside_launch_bounds(self) -> None:
+    def test_register_cap_applies_with_launch_bounds(self) -> None:
         """For stencil<4>, of 1,024 threads by __launch_bounds__, which -maxrregcount leaves as it is."""
         script = (
             "import sys; from pathlib import Path; from occbench_tools import describe, sass\n"
@@ -162,7 +162,7 @@ class Installed(unittest.TestCase):
         self.assertGreater(found["my_bench"], 24)
         self.assertLessEqual(found["my_bench_max24"], 24)
 
-    def test_it_has_the_words_of_the_suite_but_its_kernels(self) -> None:
+    def test_has_the_commands_but_not_the_suites_kernels(self) -> None:
         bench = outside() / "my_bench"
         self.assertIn("calc", checked(bench, "--help"))
         self.assertNotIn("calibrate", checked(bench, "--help"))
@@ -175,7 +175,7 @@ class Installed(unittest.TestCase):
         self.assertEqual((unknown.returncode, unknown.stdout), (2, ""))
         self.assertEqual(unknown.stderr.count("\n"), 1)
 
-    def test_its_commit_is_that_of_its_project(self) -> None:
+    def test_reports_its_own_projects_commit(self) -> None:
         source = folder() / "project"
         shutil.copytree(OUTSIDE, source, dirs_exist_ok=True)
         git = ("git", "-C", source, "-c", "user.name=a", "-c", "user.email=a@b")
@@ -187,30 +187,31 @@ class Installed(unittest.TestCase):
         built(build, "my_family")
         self.assertIn(f"({commit})", checked(build / "my_family", "--version"))
 
-    def test_an_ordinary_kernel_on_a_model_says_why_not(self) -> None:
+    def test_user_kernel_is_skipped_on_a_model(self) -> None:
         run = folder() / "ordinary"
         said = checked(outside() / "my_bench", "run", "--device", "model:h200", "--output", run)
         self.assertIn("skipped", said)
         self.assertEqual({row["status"] for row in rows(run)}, {"skipped"})
-        self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
+        self.assertIn(" 0 violations", tool("validate", run))
 
-    def test_a_described_family_is_modelled_and_read_by_every_tool(self) -> None:
+    def test_described_family_is_modelled_and_readable(self) -> None:
         run, again = folder() / "family", folder() / "again"
         checked(outside() / "my_family", "run", "--device", "model:h200", "--output", run)
         valid = [row for row in rows(run) if row["status"] == "valid"]
         self.assertEqual(len(valid), 6)
         shutil.copytree(run, again)
-        self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
-        audit = ("-P", "-m", "occbench_tools.audit", "--arch", "sm_90", "--binary", outside() / "my_family")
-        done = ran(sys.executable, *audit, "--described", OUTSIDE / "machine_code", env=tools())
+        self.assertIn(" 0 violations", tool("validate", run))
+        audit = ("-P", "-m", "occbench_tools", "audit", "--arch", "sm_90")
+        audit += ("--binary", outside() / "my_family", "--described", OUTSIDE / "machine_code")
+        done = ran(sys.executable, *audit, env=tools())
         self.assertIn(done.returncode, (0, 77), done.stdout + done.stderr)
-        tool("occbench_tools.plot", run)
+        tool("plot", run)
         self.assertGreater((run / "axpy_occupancy.png").stat().st_size, 10_000)
-        self.assertRegex(tool("occbench_tools.explain", run), r"axpy")
-        tool("occbench_tools.report", run, "--output", folder() / "report.html")
-        self.assertIn("none differs", tool("occbench_tools.compare", run, again))
+        self.assertRegex(tool("explain", run), r"axpy")
+        tool("report", run, "--output", folder() / "report.html")
+        self.assertIn("none differs", tool("compare", run, again))
 
-    def test_a_wrong_call_is_one_line(self) -> None:
+    def test_invalid_cmake_call_is_one_line(self) -> None:
         for words, line in (
             (("empty",), "occbench_add_benchmark(empty): name a .cu file"),
             (("host", "a.cpp"), "occbench_add_benchmark(host): name a .cu file"),
@@ -225,7 +226,7 @@ class Installed(unittest.TestCase):
                 configured(f"wrong-{words[0]}-build", f"-DCMAKE_PREFIX_PATH={prefix()}", source=source)
             self.assertIn(line, str(failed.exception))
 
-    def test_wrong_facts_are_one_line(self) -> None:
+    def test_wrong_kernel_facts_are_one_line(self) -> None:
         source = folder() / "facts"
         source.mkdir()
         (source / "CMakeLists.txt").write_text(
@@ -242,7 +243,7 @@ class Installed(unittest.TestCase):
             "occbench: kernel 'saxpy': its grid needs exactly one of .threads, .grid and .waves\n",
         )
 
-    def test_machine_code_is_for_the_gpu_that_is_here(self) -> None:
+    def test_builds_machine_code_for_the_present_gpu(self) -> None:
         """Where nobody says for which; never PTX, in which no register cap stands."""
         fake = folder() / "fake"
         fake.mkdir()
@@ -261,7 +262,7 @@ class Installed(unittest.TestCase):
             found = re.findall(r",code=\[?([\w,]+)", (build / "build.ninja").read_text())
             self.assertEqual({each for code in found for each in code.split(",")}, codes)
 
-    def test_another_minor_version_is_refused(self) -> None:
+    def test_rejects_another_minor_version(self) -> None:
         text = (OUTSIDE / "CMakeLists.txt").read_text()
         source = folder() / "version"
         source.mkdir()
@@ -293,7 +294,7 @@ class Installed(unittest.TestCase):
                 f"{source.name}: {includes}",
             )
 
-    def test_fifteen_lines_beyond_the_kernel(self) -> None:
+    def test_example_needs_fewer_than_15_extra_lines(self) -> None:
         text = (OUTSIDE / "saxpy.cu").read_text()
         after = text[text.index("constexpr int n") :].splitlines()
         self.assertLess(len(after), 15)
@@ -301,7 +302,7 @@ class Installed(unittest.TestCase):
 
 @unittest.skipIf(SANITIZED, "as above")
 class Subdirectory(unittest.TestCase):
-    def test_who_adds_the_tree_builds_no_kernel_of_it(self) -> None:
+    def test_add_subdirectory_builds_no_suite_kernels(self) -> None:
         # Nothing here is timed.
         quick = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DCMAKE_UNITY_BUILD=ON"]
         quick.append("-DCMAKE_UNITY_BUILD_BATCH_SIZE=48")
@@ -325,7 +326,7 @@ def caps_on_matmul() -> dict[str, dict[str, Any]]:
     source = ROOT / "tests/samples/matmul.cu"
     words = ["--rounds", 9, "--value", "time: (.*) ms", "--format", "json", "--run", "./app", "4096", "--"]
     nvcc = [shutil.which("nvcc") or cached("CMAKE_CUDA_COMPILER"), "-O3", "-arch=native", source, "-o", "app"]
-    said = json.loads(tool("occbench_tools.caps", *words, *nvcc))
+    said = json.loads(tool("caps", *words, *nvcc))
     return {each["build"].removeprefix("as it is").removeprefix("cap "): each for each in said["builds"]}
 
 
@@ -366,7 +367,7 @@ class OnDevice(unittest.TestCase):
         self.assertNotEqual(best, "")
         self.assertLessEqual(caps[best]["time_ratio_low"], fastest["time_ratio_high"])
 
-    def test_ordinary_kernels_are_verified_counted_and_read(self) -> None:
+    def test_user_kernels_are_verified_and_counted(self) -> None:
         run, again = folder() / "gpu", folder() / "gpu-again"
         for output in (run, again):
             checked(outside() / "my_bench", "run", "--preset", "quick", "--output", output)
@@ -392,13 +393,13 @@ class OnDevice(unittest.TestCase):
             max((n for v, n in capped.items() if v.endswith("max24")), default=24), 24, capped
         )
         self.need_tools()
-        self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
-        tool("occbench_tools.plot", run)
-        tool("occbench_tools.explain", run)
-        tool("occbench_tools.report", run, "--output", folder() / "gpu.html")
-        tool("occbench_tools.compare", run, again)
+        self.assertIn(" 0 violations", tool("validate", run))
+        tool("plot", run)
+        tool("explain", run)
+        tool("report", run, "--output", folder() / "gpu.html")
+        tool("compare", run, again)
 
-    def test_each_fault_is_one_line_and_the_others_are_answered(self) -> None:
+    def test_faulty_kernels_do_not_stop_the_others(self) -> None:
         run = folder() / "faults"
         done = ran(
             outside() / "my_faults",
@@ -436,7 +437,7 @@ class OnDevice(unittest.TestCase):
         for line in told:
             self.assertRegex(line, r"^occbench: case (trap|hang)_carveout\S+")
         self.need_tools()
-        self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
+        self.assertIn(" 0 violations", tool("validate", run))
 
 
 if __name__ == "__main__":

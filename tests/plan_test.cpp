@@ -12,7 +12,7 @@ namespace {
 
 Device h200() { return model_device(theory::find_device("h200")); }
 
-TEST(Ceilings, OfAnH200AreItsDataSheets) {
+TEST(Ceilings, MatchTheH200DataSheet) {
   const Device device = h200();
   const auto at_full_clock = [&](Ceiling c) { return ceiling_rate(c, device, 1.98e9) * 1e-12; };
   EXPECT_NEAR(at_full_clock(Ceiling::dram), 4.814, 1e-3);
@@ -26,7 +26,7 @@ TEST(Ceilings, OfAnH200AreItsDataSheets) {
   EXPECT_NEAR(ceiling_rate(Ceiling::tensor_bf16, device, 1.83e9) * 1e-12, 989.4, 1);
 }
 
-TEST(Ceilings, CountWhatTheyAreAbout) {
+TEST(Ceilings, UseBytesFlopOrOperations) {
   const Work work{.bytes = 1, .flop = 2, .operations = 3};
   for (const auto& [ceiling, what, name] : {std::tuple(Ceiling::dram, 1.0, "byte/s"),
                                             {Ceiling::l1, 1.0, "byte/s"},
@@ -40,7 +40,7 @@ TEST(Ceilings, CountWhatTheyAreAbout) {
   }
 }
 
-TEST(Names, TellCasesApartByEveryDial) {
+TEST(CaseIds, ContainEveryDial) {
   const Variant variant{.family = "f", .name = "v"};
   const CaseSpec plain{.experiment = "e", .variant = &variant, .block_size = 64};
   EXPECT_EQ(plain.id(), "e.f.v.b64");
@@ -56,7 +56,7 @@ TEST(Names, TellCasesApartByEveryDial) {
   EXPECT_EQ(all.id(), "e.f.v.b64.r2.s1024.c50.w3.g133.k4.m64.t200us");
 }
 
-TEST(SamplePlaces, StandOneInEachShareAndNotAlwaysAtItsBeginning) {
+TEST(SampleIndices, AreOnePerStratumAtVaryingOffsets) {
   for (const std::uint64_t count : {1024ULL, 1025ULL, 4224ULL * 256, 700'000'000ULL}) {
     constexpr std::uint64_t samples = 1024;
     std::uint64_t at_the_beginning = 0;
@@ -72,7 +72,7 @@ TEST(SamplePlaces, StandOneInEachShareAndNotAlwaysAtItsBeginning) {
   }
 }
 
-TEST(Iterations, FillTheTimeByWhateverBindsFirst) {
+TEST(Iterations, FillTheTargetTimeAtTheTightestLimit) {
   const Device device = h200();
   const double target_s = 1e-3;
   const auto iterations = [&](const LoopIteration& iteration, int warps) {

@@ -13,7 +13,7 @@
 namespace occbench::theory {
 namespace {
 
-TEST(Model, WhatStreamsThroughTheL1PushesSpilledRegistersOut) {
+TEST(Model, StreamingLoadsEvictSpillsFromL1) {
   Parameters p = quiet_parameters();
   p.l2_bytes_per_s = 6400e9;  // of 100 SMs
   p.spill_store_bytes_per_s = 6400e9;
@@ -37,7 +37,7 @@ TEST(Model, WhatStreamsThroughTheL1PushesSpilledRegistersOut) {
   EXPECT_GT(cycles(130), cycles(1000) + 150) << "all spilled lines would fit, but not beside these";
 }
 
-TEST(Model, OnlyKernelsOfOneTurnReadInTheOrderOfTheGrid) {
+TEST(Model, OnlySingleIterationKernelsReadInGridOrder) {
   Program copy = loop_of("LDG.32 1 0 - 00 00 00\nSTG.32 1 - - 01 00 00\n");
   const auto in_order = [&](std::int64_t iterations) {
     const Shape shape{.grid_size = 10000, .warps_per_block = 8, .blocks_per_sm = 8, .iterations = iterations};
@@ -53,7 +53,7 @@ TEST(Model, OnlyKernelsOfOneTurnReadInTheOrderOfTheGrid) {
   EXPECT_TRUE(in_order(4));
 }
 
-TEST(Model, SpillsToFewLinesWaitForTheFullestBank) {
+TEST(Model, SpillsToFewLinesAreLimitedByTheBusiestBank) {
   Parameters p = quiet_parameters();
   p.l2_bytes_per_s = 64e9;  // of the one SM
   p.spill_store_bytes_per_s = 16e9;
@@ -76,7 +76,7 @@ TEST(Model, SpillsToFewLinesWaitForTheFullestBank) {
   EXPECT_NEAR(bytes_per_cycle(16), 16, 0.2) << "nobody measured it";
 }
 
-TEST(Model, NarrowWritesPayForThePagesThatTheyOpen) {
+TEST(Model, NarrowWritesPayForDramPageOpens) {
   Parameters p = quiet_parameters();
   p.l2_bytes_per_s = 6400e9;  // of 100 SMs
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 1600e9;
@@ -108,7 +108,7 @@ double bytes_per_cycle(const Parameters& p, int bits, int loads, int stores) {
   return 400.0 * 64 * 32 * bytes / (time_s * p.sm_clock_hz);
 }
 
-TEST(Model, NarrowReadsPayAsMuchWhereWritesComeBetween) {
+TEST(Model, NarrowReadsPayForPageOpensBetweenWrites) {
   Parameters p = quiet_parameters();
   p.l2_bytes_per_s = 6400e9;  // of 100 SMs
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 1600e9;
@@ -123,7 +123,7 @@ TEST(Model, NarrowReadsPayAsMuchWhereWritesComeBetween) {
   EXPECT_NEAR(rate(16, 0), 16, 0.4);
 }
 
-TEST(Model, EachWrittenBytePaysForTurningTheBusWhateverIsReadBesideIt) {
+TEST(Model, EachWrittenBytePaysForDramBusTurnaround) {
   Parameters p = quiet_parameters();
   p.l2_bytes_per_s = 6400e9;  // of 100 SMs
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = 1600e9;
@@ -136,7 +136,7 @@ TEST(Model, EachWrittenBytePaysForTurningTheBusWhateverIsReadBesideIt) {
   EXPECT_NEAR(rate(0, 4), 16, 0.4) << "nothing to trip for";
 }
 
-TEST(Model, WarpsOfABlockShareTheRowsBeyondItsEdge) {
+TEST(Model, WarpsOfABlockShareHaloRows) {
   // Each warp alone fetches every neighbouring row from the L2, which is then the limit; 16 share them.
   Parameters p = quiet_parameters();
   p.l2_bytes_per_s = 32e9;  // of the one SM
@@ -160,7 +160,7 @@ TEST(Model, WarpsOfABlockShareTheRowsBeyondItsEdge) {
   EXPECT_NEAR(cycles(16), 10 * 512 / 128.0, 4) << "the L1's own rate";
 }
 
-TEST(Model, SetsThatOverflowTheL1MissMoreTheMoreTheyAre) {
+TEST(Model, MissesGrowWithBlocksBeyondL1Capacity) {
   Parameters p = quiet_parameters();
   p.l2_bytes_per_s = 32e9;
   p.spill_store_bytes_per_s = 32e9;
@@ -183,7 +183,7 @@ TEST(Model, SetsThatOverflowTheL1MissMoreTheMoreTheyAre) {
   EXPECT_NEAR(cycles(16), 4 * 512 / 32.0, 0.05) << "the L2's rate, for nothing is hit any more";
 }
 
-TEST(Model, OwnSetsInLessThanATurnTakeTheirPartOfOne) {
+TEST(Model, PartialIterationsScaleTheReuseTime) {
   Parameters p = quiet_parameters();
   p.l2_bytes_per_s = 32e9;
   p.dram_read_bytes_per_s = p.dram_write_bytes_per_s = p.dram_mixed_bytes_per_s = 20e9;
@@ -201,7 +201,7 @@ TEST(Model, OwnSetsInLessThanATurnTakeTheirPartOfOne) {
   EXPECT_DOUBLE_EQ(time_s(2), time_s(8) / 4) << "was 0 cycles of 0 trips: not a number";
 }
 
-TEST(Model, NamesTheParameterItLacks) {
+TEST(Model, NamesTheMissingParameter) {
   Parameters p;
   p.sm_clock_hz = 2e9;
   const Program mma = chain(4, "HMMA 4 - - 00 00 00");
@@ -215,7 +215,7 @@ TEST(Model, NamesTheParameterItLacks) {
   }
 }
 
-TEST(Model, RefusesALoopOfOpcodesThatItDoesNotKnow) {
+TEST(Model, RejectsLoopsOfUnknownOpcodes) {
   const auto said = [](int fmas) {
     const std::string text =
         "f v 16 0 0 0 1\n" + std::to_string(fmas) + "*FFMA 4 - - 00 00 00\nREDG.E 4 - - 00 00 00\n";

@@ -12,7 +12,7 @@
 namespace occbench::theory {
 namespace {
 
-TEST(Programs, KnowTheLinesOfTheirCode) {
+TEST(Programs, CountInstructionCacheLines) {
   const auto lines = [](const std::string& text) { return loop_of(text).code_lines(); };
   EXPECT_EQ(lines("100*FFMA 4 - - 00 00 00\n"), 13U);
   EXPECT_EQ(lines("31*FFMA 4 - - 00 00 00\nBRA.TAKEN.31 5 - - 00 00 00\n31*FFMA 4 - - 00 00 00\n"
@@ -21,14 +21,14 @@ TEST(Programs, KnowTheLinesOfTheirCode) {
       << "two trips of a loop, and a line behind it";
 }
 
-TEST(Programs, KnowWhatAWarpStoresInOnePlace) {
+TEST(Programs, MergeAdjacentStores) {
   const Program program =
       loop_of("STG.32 1 - - 00 00 00\n3*STG.32.NEXT 1 - - 00 00 00\nSTG.128 1 - - 00 00 00\n");
   EXPECT_EQ(program.store_places(), 2);
   EXPECT_EQ(program.bytes(Pipe::global_store), 4 * 4 + 16);
 }
 
-TEST(Programs, SayWhichLineIsWrong) {
+TEST(Programs, ReportTheLineOfAParseError) {
   const auto complaint = [](const std::string& text) {
     try {
       static_cast<void>(parse_programs(text));
@@ -41,7 +41,7 @@ TEST(Programs, SayWhichLineIsWrong) {
   EXPECT_EQ(complaint("FFMA 4 - - 00 11 11\n"), "line 1: an instruction before the first variant");
   EXPECT_EQ(complaint("f v 16 0 0 0\n"), "line 1: a variant's line has seven words");
   EXPECT_EQ(complaint("f v 16 0 0 0 1\nFFMA 4 - -\n"), "line 2: an instruction has seven words");
-  EXPECT_EQ(complaint("f v 16 0 0 0 1\nFFMA x - - 00 11 11\n"), "line 2: 'x' is no number");
+  EXPECT_EQ(complaint("f v 16 0 0 0 1\nFFMA x - - 00 11 11\n"), "line 2: 'x' is not a number");
   const std::string fma = "FFMA 4 - - 00 11 11\n";
   EXPECT_EQ(complaint("f v 16 0 0 0 1\n2*{\n" + fma), "line 4: a block lacks its }");
   EXPECT_EQ(complaint("f v 16 0 0 0 1\n2*{\n" + fma + "f w 16 0 0 0 1\n"), "line 4: a block lacks its }");
@@ -57,7 +57,7 @@ TEST(Programs, SayWhichLineIsWrong) {
   EXPECT_EQ(complaint("f v 16 0 0 0 1\n65535*{\n}\n"), "none");
 }
 
-TEST(Programs, CountOpcodesThatTheModelDoesNotKnow) {
+TEST(Programs, CountUnknownOpcodes) {
   const Programs programs = parse_programs(
       "f v 16 0 0 0 1\nf w 16 0 0 0 1\n6*FFMA 4 - - 00 11 11\nLOP3 4 - - 00 11 11\nS2R 4 0 - 00 00 00\n"
       "LDSM.16 4 0 - 00 00 00\nREDG.E 4 - - 01 00 00\nf x 16 0 0 0 1\nFADD 4 - - 00 11 11\nDSETP 4 - - 00 11 "
@@ -70,7 +70,7 @@ TEST(Programs, CountOpcodesThatTheModelDoesNotKnow) {
   EXPECT_EQ(programs.at({"f", "x"}).guessed_share(), 0);
 }
 
-TEST(Programs, RepeatBlocksAndShareALoop) {
+TEST(Programs, ExpandRepeatedBlocksAndSharedLoops) {
   const std::string add = "FADD 4 - - 00 11 11\n";
   const std::string fma = "FFMA 4 - - 00 11 11\n";
   const std::string back = "BRA.TAKEN.12 5 - - 00 00 00\n";

@@ -16,7 +16,7 @@ OUTSIDE = ("CUDAARCHS", "DISPLAY", "OCCBENCH", "PRESET", "VIRTUAL_ENV", "WAYLAND
 
 @unittest.skipUnless(HAS_GPU, "needs a GPU")
 class OnDevice(unittest.TestCase):
-    def test_a_clone_becomes_a_page_of_this_gpu(self) -> None:
+    def test_quickstart_reports_on_a_fresh_clone(self) -> None:
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         clone = folder / "a clone"  # with a blank, as folders have
         subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)

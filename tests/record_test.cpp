@@ -102,7 +102,7 @@ class RunFolder : public testing::Test {
   fs::path root_, folder_;
 };
 
-TEST_F(RunFolder, RowsReadBackAsWritten) {
+TEST_F(RunFolder, RowsRoundTrip) {
   auto recorder = create();
   const CaseResult results[] = {valid_result(), impossible_result(2048)};
   put(recorder, results[0]);
@@ -122,7 +122,7 @@ TEST_F(RunFolder, RefusesAFile) {
   EXPECT_EQ(text_of(folder_), "mine");
 }
 
-TEST_F(RunFolder, RefusesARunThatIsThere) {
+TEST_F(RunFolder, RefusesAnExistingRun) {
   create();
   const std::string before = text_of(cases());
   expect_file_error([&] { create(); },
@@ -145,7 +145,7 @@ TEST_F(RunFolder, RefusesAnUnwritableParent) {
   EXPECT_FALSE(fs::exists(folder_));
 }
 
-TEST_F(RunFolder, SamplesArePackedAtTheEndAndUnpackedToGoOn) {
+TEST_F(RunFolder, PacksSamplesAtTheEndAndUnpacksOnResume) {
   std::string before;
   {
     auto recorder = create();
@@ -171,7 +171,7 @@ TEST_F(RunFolder, SamplesArePackedAtTheEndAndUnpackedToGoOn) {
   EXPECT_FALSE(fs::exists(packed));
 }
 
-TEST_F(RunFolder, SamplesOfACaseThatFailedLaterAreNotPacked) {
+TEST_F(RunFolder, DoesNotPackSamplesOfFailedCases) {
   CaseResult failed = valid_result(128);
   {
     auto recorder = create();
@@ -187,7 +187,7 @@ TEST_F(RunFolder, SamplesOfACaseThatFailedLaterAreNotPacked) {
   EXPECT_EQ(rows_of(samples()).size(), 4u);
 }
 
-TEST_F(RunFolder, PackedSamplesThatAreNotWholeAreRefusedAndStay) {
+TEST_F(RunFolder, RejectsDamagedPackedSamplesWithoutDeletingThem) {
   {
     auto recorder = create();
     put(recorder, valid_result());
@@ -197,14 +197,14 @@ TEST_F(RunFolder, PackedSamplesThatAreNotWholeAreRefusedAndStay) {
   const std::string whole = text_of(packed);
   for (const std::string& text :
        {whole.substr(0, whole.size() / 2), whole + "more", std::string("not packed"), std::string()})
-    expect_refused(packed, text, "samples.csv.gz: is no whole gzip file");
+    expect_refused(packed, text, "samples.csv.gz: is not a whole gzip file");
   std::ofstream(packed) << whole;
   expect_file_error([&] { unpack_file(samples(), whole.size()); }, "holds more than");
 }
 
 // --- Going on
 
-TEST_F(RunFolder, ResumesWithWhatIsFinished) {
+TEST_F(RunFolder, ResumeKeepsFinishedCases) {
   const CaseResult first = valid_result(128);
   const CaseResult second = valid_result(256);
   write({first});
@@ -216,7 +216,7 @@ TEST_F(RunFolder, ResumesWithWhatIsFinished) {
   EXPECT_EQ(rows_of(samples()).size(), 7u);
 }
 
-TEST_F(RunFolder, ResumeTakesNoisyCasesAgain) {
+TEST_F(RunFolder, ResumeRepeatsNoisyCases) {
   CaseResult noisy = valid_result(128);
   noisy.planned.status = Status::noisy;
   noisy.planned.reason = "only 2 of 30 launches count: 28 ran beside another process";
@@ -229,7 +229,7 @@ TEST_F(RunFolder, ResumeTakesNoisyCasesAgain) {
   EXPECT_EQ(rows_of(folder_ / "cases.csv").size(), 2U);
 }
 
-TEST_F(RunFolder, WhatIsToldAtTheEndIsAddedToTheEnvironment) {
+TEST_F(RunFolder, AppendsToTheEnvironmentAtTheEnd) {
   Recorder recorder = create();
   recorder.add_to_environment("disturbance", {{"launches", 7}});
   recorder.add_to_environment("disturbance", {{"launches", 8}});
@@ -238,7 +238,7 @@ TEST_F(RunFolder, WhatIsToldAtTheEndIsAddedToTheEnvironment) {
   EXPECT_EQ(env["disturbance"][1]["launches"], 8);
 }
 
-TEST_F(RunFolder, ResumeRemovesWhatAKillLeftOfAFileThatWasReplaced) {
+TEST_F(RunFolder, ResumeRemovesPartFilesOfAKilledRun) {
   write({valid_result()});
   const char* const files[] = {"cases.csv", "samples.csv", "samples.csv.gz", "env.json", "findings.json"};
   const auto left_of = [&](const std::string& name) { return folder_ / (name + ".1234.part"); };
@@ -249,7 +249,7 @@ TEST_F(RunFolder, ResumeRemovesWhatAKillLeftOfAFileThatWasReplaced) {
   EXPECT_TRUE(fs::exists(left_of("mine"))) << "a file of the user";
 }
 
-TEST_F(RunFolder, ResumeDropsARowThatWasCutOffAnywhere) {
+TEST_F(RunFolder, ResumeDropsATruncatedRow) {
   constexpr std::size_t each = is_sanitized ? 7 : 1;  // byte; a prime, so that every part of a sample is cut
   const CaseResult first = valid_result(128);
   const CaseResult second = valid_result(256);
@@ -271,12 +271,12 @@ TEST_F(RunFolder, ResumeDropsARowThatWasCutOffAnywhere) {
   }
 }
 
-TEST_F(RunFolder, ResumeRefusesWhatIsNoRun) {
+TEST_F(RunFolder, ResumeRejectsAFolderWithoutARun) {
   expect_file_error([&] { Recorder::resume(folder_); }, "holds no run to resume (no env.json)");
   expect_file_error([&] { static_cast<void>(Recorder::environment_of(folder_)); }, "holds no run");
 }
 
-TEST_F(RunFolder, ResumeRefusesAnotherSchemaAndLeavesItAlone) {
+TEST_F(RunFolder, ResumeRejectsAnotherSchemaWithoutChangingIt) {
   create();
   expect_refused(cases(), "schema_version,case_id\n0,old\n",
                  "its columns are not those of schema " + std::to_string(schema_version));
@@ -289,7 +289,7 @@ csv::Row changed(csv::Row row, const std::string& column, const std::string& tex
   return row;
 }
 
-TEST_F(RunFolder, ResumeRefusesACellThatIsNotAsTheSchemaSays) {
+TEST_F(RunFolder, ResumeRejectsCellsThatViolateTheSchema) {
   struct Damage {
     const char *column, *text, *said;
   };
@@ -321,7 +321,7 @@ TEST_F(RunFolder, ResumeRefusesACellThatIsNotAsTheSchemaSays) {
   }
 }
 
-TEST_F(RunFolder, ResumeRefusesRowsThatAreNotWholeOrNotThisRuns) {
+TEST_F(RunFolder, ResumeRejectsMalformedOrForeignRows) {
   write({valid_result(128)});
   const std::string whole = text_of(cases());
   const std::string row = csv::format(case_fields(valid_result(256)));
@@ -333,13 +333,13 @@ TEST_F(RunFolder, ResumeRefusesRowsThatAreNotWholeOrNotThisRuns) {
   refused("7,model\n" + row, "cases.csv:3: 2 cells where the header has " + count);
   refused("7,\"model\n" + row, "cases.csv:3: a quote is not closed");
   refused(row + row, "cases.csv:4: case_id: " + valid_result(256).planned.id + " is there twice");
-  refused(row, "cases.csv:3: case_id: " + valid_result(256).planned.id + " is no case of this run",
+  refused(row, "cases.csv:3: case_id: " + valid_result(256).planned.id + " is not a case of this run",
           {valid_result(128).planned.id});
   std::ofstream(folder_ / "env.json") << R"({"source": "model"})";
   refused(row, "cases.csv:2: source: measured, and env.json says model");
 }
 
-TEST_F(RunFolder, ResumeRefusesASampleThatIsNotAsTheSchemaSays) {
+TEST_F(RunFolder, ResumeRejectsSamplesThatViolateTheSchema) {
   write({valid_result(128)});
   const std::string whole = text_of(samples());
   const csv::Row good = sample_fields(samples_of(valid_result(256))[0]);
@@ -356,7 +356,7 @@ TEST_F(RunFolder, ResumeRefusesASampleThatIsNotAsTheSchemaSays) {
   }
 }
 
-TEST_F(RunFolder, RefusesAnEnvironmentWhoseFieldsHaveOtherTypes) {
+TEST_F(RunFolder, RejectsEnvironmentFieldsOfWrongType) {
   create();
   const std::pair<const char*, const char*> damages[] = {
       {R"({"preset": 5})", "env.json: preset: 5 is not of type string"},
@@ -372,7 +372,7 @@ TEST_F(RunFolder, RefusesAnEnvironmentWhoseFieldsHaveOtherTypes) {
   EXPECT_NO_THROW(static_cast<void>(Recorder::environment_of(folder_))) << "of an older version";
 }
 
-TEST_F(RunFolder, RefusesAnEnvironmentThatIsNotJson) {
+TEST_F(RunFolder, RejectsAnEnvironmentThatIsNotJson) {
   create();
   std::ofstream(folder_ / "env.json") << "{\"gpu\":";
   expect_file_error([&] { static_cast<void>(Recorder::environment_of(folder_)); }, "env.json: is not JSON: ");
@@ -380,7 +380,7 @@ TEST_F(RunFolder, RefusesAnEnvironmentThatIsNotJson) {
 
 // --- A full disk
 
-TEST_F(RunFolder, AFullDiskLeavesWholeRowsAndTheRunGoesOnLater) {
+TEST_F(RunFolder, FullDiskKeepsWholeRowsAndAppendsLater) {
   const CaseResult first = valid_result(128);
   const CaseResult second = valid_result(256);
   auto recorder = create();
@@ -400,7 +400,7 @@ TEST_F(RunFolder, AFullDiskLeavesWholeRowsAndTheRunGoesOnLater) {
   EXPECT_EQ(rows_of(samples()).size(), 7u);
 }
 
-TEST_F(RunFolder, AFullDiskAtTheStartLeavesNoHalfAFile) {
+TEST_F(RunFolder, FullDiskAtStartLeavesNoPartialFile) {
   for (const std::uintmax_t room : {10, 50, 200}) {  // env.json, samples.csv, cases.csv do not fit any more
     {
       const FullDisk full(room);

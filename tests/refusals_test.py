@@ -64,7 +64,7 @@ REFUSALS = [
     Refusal("run --device model:cc9.0", 2, "there is no model of 'cc9.0'; name model:"),
     Refusal("run --device model:p100", 2, "there is no model of 'p100'; name model:"),
     Refusal("run --device model:h200 --case nope", 2, "no case 'nope' in preset standard; "),
-    Refusal("run --device model:h200 --require-quiet", 2, "a model is always quiet; leave --re"),
+    Refusal("run --device model:h200 --require-quiet", 2, "a model is always quiet; omit --re"),
     Refusal("run --device model:h200 --wait-quiet 10", 2, "--wait-quiet: "),
     Refusal("run --device model:", 2, "there is no model of ''; name model:"),
     Refusal(f"run --device model:{PARAMETERS} --parameters p.json", 2, "--parameters goes with a GPU"),
@@ -73,7 +73,7 @@ REFUSALS = [
     Refusal(
         "run --resume run --device model:h200",
         2,
-        "run is a run of a model, and resumes with it; leave --device away",
+        "run is a run of a model, and resumes with it; omit --device",
         files={
             "run/env.json": json.dumps(
                 {
@@ -92,8 +92,8 @@ REFUSALS = [
     Refusal("list --show-ncu --variants", 2, "--variants excludes --show-ncu"),
     Refusal("list --show-ncu --show-nsys", 2, "--show-ncu excludes --show-nsys"),
     Refusal("run --case some --launches 0", 2, "--launches: "),
-    Refusal("run --counters warps", 2, "knows occupancy, memory and stalls, or none alone; not 'warps'"),
-    Refusal("run --counters none,memory", 2, "--counters knows occupancy, memory and stalls, or none alone"),
+    Refusal("run --counters warps", 2, "takes occupancy, memory and stalls, or none alone; not 'warps'"),
+    Refusal("run --counters none,memory", 2, "--counters takes occupancy, memory and stalls, or none alone"),
     Refusal("run --counters memory --resume run", 2, "--counters excludes --resume"),
     Refusal("run --counters memory --case some", 2, "--counters excludes --case"),
     Refusal(f"run --device model:{PARAMETERS} --counters memory", 2, "a model has no counters; "),

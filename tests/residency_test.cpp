@@ -30,18 +30,18 @@ void expect_parts(const std::optional<SlotTime>& got, double theory, const SlotT
               1e-12);
 }
 
-TEST(SlotTime, OfAFullWaveIsTheory) {
+TEST(SlotTime, FullWaveEqualsTheory) {
   expect_parts(slot_time({block(0, 0, 100), block(0, 0, 100), block(1, 0, 100), block(1, 0, 100)}, 2, 2, 0.5),
                0.5, {.resident = 0.5, .launch = 0.5});
 }
 
-TEST(SlotTime, LostToTheRampEndsWithAPlacesFirstBlock) {
+TEST(SlotTime, RampEndsWithASlotsFirstBlock) {
   // SM 1 begins 20 late, and its second block 40: 60 of 400. It is active from 20 on.
   expect_parts(slot_time({block(0, 0, 100), block(0, 0, 100), block(1, 20, 100), block(1, 40, 100)}, 2, 2, 1),
                1, {.resident = 340.0 / 360, .launch = 0.85, .ramp = 0.15});
 }
 
-TEST(SlotTime, LostToTurnoverLiesBetweenABlockAndItsSuccessor) {
+TEST(SlotTime, TurnoverIsTheGapBetweenSuccessiveBlocks) {
   // Places are free at 40 and 50, and taken again at 45 and 60. No block, no active SM, from 30 to 40 on SM
   // 1.
   expect_parts(slot_time({block(0, 0, 40), block(0, 0, 50), block(0, 45, 100), block(0, 60, 100)}, 1, 2, 1),
@@ -50,12 +50,12 @@ TEST(SlotTime, LostToTurnoverLiesBetweenABlockAndItsSuccessor) {
                {.resident = 0.25, .launch = 0.25 * 190 / 200, .turnover = 0.25 * 10 / 200});
 }
 
-TEST(SlotTime, ASuccessorMayBeginBeforeItsPlaceIsSeenFree) {
+TEST(SlotTime, TurnoverIsNegativeIfASuccessorStartsEarly) {
   expect_parts(slot_time({block(0, 0, 60), block(0, 50, 100)}, 1, 1, 0.5), 0.5,
                {.resident = 0.55, .launch = 0.55, .turnover = -0.05});
 }
 
-TEST(SlotTime, LostToTheTailAndToImbalanceMeetAtAnSmsLastEnd) {
+TEST(SlotTime, SeparatesTailFromImbalanceAtAnSmsLastEnd) {
   // One block more than two waves: SM 1 waits from 80 on, one place of SM 0 since 80.
   expect_parts(
       slot_time({block(0, 0, 40), block(0, 0, 40), block(1, 0, 40), block(1, 0, 40), block(0, 40, 80),
@@ -64,13 +64,13 @@ TEST(SlotTime, LostToTheTailAndToImbalanceMeetAtAnSmsLastEnd) {
       1, {.resident = 340.0 / 360, .launch = 0.85, .tail = 0.05, .imbalance = 0.1});
 }
 
-TEST(SlotTime, UnusedPlacesAreIdleSmsAndThoseThatAGridIsTooSmallFor) {
+TEST(SlotTime, UnusedSlotsAreIdleSmsAndSmallGrids) {
   // Of 4 SMs with 2 places two have no block, by whatever number, and one has one.
   expect_parts(slot_time({block(7, 0, 100), block(7, 0, 100), block(140, 0, 100)}, 4, 2, 0.5), 0.5,
                {.resident = 0.375, .launch = 0.5 * 3 / 8, .unused = 0.5 * 5 / 8});
 }
 
-TEST(SlotTime, AddsUpForAnyRecordsInAnyOrder) {
+TEST(SlotTime, PartsAddUpForRandomRecords) {
   std::mt19937 random(1);
   const auto below = [&](std::uint64_t n) {
     return std::uniform_int_distribution<std::uint64_t>(0, n - 1)(random);
@@ -90,7 +90,7 @@ TEST(SlotTime, AddsUpForAnyRecordsInAnyOrder) {
   }
 }
 
-TEST(SlotTime, ABlockThatGetsNoTurnIsResidentAllTheSame) {
+TEST(SlotTime, BoundsRampAndTurnoverByTheDispatchTime) {
   // Both places are filled within 10 and again 5 after an end, but the newer block only gets a turn once the
   // older ended.
   const std::vector<CensusRecord> records{block(0, 0, 100), block(0, 90, 200), block(0, 190, 300),
@@ -109,7 +109,7 @@ TEST(SlotTime, ABlockThatGetsNoTurnIsResidentAllTheSame) {
                 .tail = 100.0 / 800});
 }
 
-TEST(SlotTime, DispatchIsWhatNineInTenBlocksTook) {
+TEST(SlotTime, DispatchIsThe90thPercentile) {
   std::vector<CensusRecord> records;
   for (std::uint32_t sm = 0; sm < 10; ++sm) {  // the last SM is late, and slow
     const std::uint64_t late = sm == 9 ? 500 : 10 * sm;
@@ -122,7 +122,7 @@ TEST(SlotTime, DispatchIsWhatNineInTenBlocksTook) {
   EXPECT_EQ(dispatch_of({}, 1).turnover_ns, Dispatch{}.turnover_ns) << "nothing seen, nothing corrected";
 }
 
-TEST(SlotTime, SaysNothingWithoutWholeRecords) {
+TEST(SlotTime, ReturnsNothingForIncompleteRecords) {
   const CensusRecord never{.begin_ns = ~0ULL, .end_ns = ~0ULL, .sm = ~0U, .pad = ~0U};
   EXPECT_FALSE(slot_time({}, 2, 2, 1));
   EXPECT_FALSE(slot_time({block(0, 0, 100), never}, 2, 2, 1));

@@ -74,7 +74,7 @@ def named(blocks: list[Block], pattern: str) -> str:
 
 
 class SelfExtension(unittest.TestCase):
-    def test_following_the_page(self) -> None:
+    def test_extension_guide_works(self) -> None:
         page = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
         blocks = [Block(*found) for found in BLOCK.findall(page)]
         family = named(blocks, r"kernels/\w+/\w+\.cu")
@@ -134,7 +134,8 @@ class SelfExtension(unittest.TestCase):
             sys.executable,
             "-P",
             "-m",
-            "occbench_tools.audit",
+            "occbench_tools",
+            "audit",
             "--binary",
             str(occbench),
             *words.split(),
@@ -168,22 +169,23 @@ class SelfExtension(unittest.TestCase):
         environment = os.environ | {"PYTHONPATH": str(tree / "tools")}
 
         def tool(name: str, *words: object) -> str:
-            return checked(sys.executable, "-P", "-m", name, *words, environment=environment)
+            call = [sys.executable, "-P", "-m", *name.split()]
+            return checked(*call, *words, environment=environment)
 
         run, again = tree / "h200", tree / "again"
         shutil.copytree(run, again)
-        self.assertIn(" 0 violations", tool("occbench_tools.validate", run))
-        tool("occbench_tools.plot", run)
+        self.assertIn(" 0 violations", tool("occbench_tools validate", run))
+        tool("occbench_tools plot", run)
         for picture in (run / f"{experiment}.png", run / f"{experiment}.svg"):
             self.assertGreater(picture.stat().st_size, 10_000)
-        explained = tool("occbench_tools.explain", run)
+        explained = tool("occbench_tools explain", run)
         self.assertRegex(explained, r"reach(es)? 90 % of [\d,]+ GB/s with \d+ warps per SM")
-        tool("occbench_tools.report", run, "--output", tree / "report.html")
+        tool("occbench_tools report", run, "--output", tree / "report.html")
         page = (tree / "report.html").read_text(encoding="utf-8")
         self.assertIn(experiment, page)
         self.assertIn(question, page)
-        tool("occbench_tools.cliffs", run)
-        self.assertIn("of 6 cases, none differs", tool("occbench_tools.compare", run, again))
+        tool("occbench_tools cliffs", run)
+        self.assertIn("of 6 cases, none differs", tool("occbench_tools compare", run, again))
         docs = tree / f"docs/experiments/{experiment}.md"
         # All pages that list or describe experiments, commands or GPUs. The others, and the pictures, show
         # runs and samples that nobody added to: the check of this tree's pages goes through them.

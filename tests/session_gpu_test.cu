@@ -67,7 +67,7 @@ void add(const char* name, float value, Fault fault = Fault::none, bool reaches 
             problem.set_parameters(
                 Parameters{arena.output<float>(), static_cast<std::uint64_t>(shape.iterations) * 1000,
                            now == Fault::value ? 3 : value, now == Fault::trap, now == Fault::no_repeat});
-            problem.reference_reaches = reaches;
+            problem.reference_covers_timed = reaches;
             problem.work = {.flop = static_cast<double>(shape.threads())};
             problem.poison = [&arena, shape] {
               arena.poison_output(static_cast<std::size_t>(shape.threads()) * sizeof(float));
@@ -147,9 +147,9 @@ using SessionOnDevice = SessionTest;
 using SessionClock = SessionTest;
 using SessionFaults = SessionTest;
 
-TEST_F(SessionOnDevice, SkipsWhatTheDeviceLacksAndSaysSo) {
+TEST_F(SessionOnDevice, SkipsUnsupportedComputeCapabilities) {
   Variant newer = *std::ranges::find(variants(), "right", &Variant::name);
-  newer.least_cc = 90;
+  newer.min_cc = 90;
   const auto on = [&](int major, int minor, bool only_this_cc) {
     newer.only_this_cc = only_this_cc;
     Device device = session_->device();
@@ -165,7 +165,7 @@ TEST_F(SessionOnDevice, SkipsWhatTheDeviceLacksAndSaysSo) {
   EXPECT_EQ(on(10, 0, true).reason, "needs compute capability 9.0 and no other; this device has 10.0");
 }
 
-TEST_F(SessionOnDevice, ClustersThatFitAreAsManyAsCounted) {
+TEST_F(SessionOnDevice, ResidentClustersMatchTheQuery) {
   if (session_->device().max_blocks_per_cluster == 0) GTEST_SKIP() << "needs a GPU with clusters";
   const Variant& right = *std::ranges::find(variants(), "right", &Variant::name);
   std::vector<Case> group;
@@ -186,7 +186,7 @@ TEST_F(SessionOnDevice, ClustersThatFitAreAsManyAsCounted) {
   }
 }
 
-TEST_F(SessionClock, HalfAWaveLeavesHalfOfThePlacesUnused) {
+TEST_F(SessionClock, HalfAWaveLeavesHalfOfTheSlotsUnused) {
   Case c = planned("right", 256, 4);
   c.launch.grid_size = c.wave_blocks / 2;
   ASSERT_EQ(measure({c}).size(), 1u);
@@ -228,7 +228,7 @@ TEST_F(SessionOnDevice, CensusEqualsTheoryAndApi) {
   }
 }
 
-TEST_F(SessionOnDevice, AWrongResultIsInvalidAndTheOthersGoOn) {
+TEST_F(SessionOnDevice, WrongResultInvalidatesOnlyItsCase) {
   const Case wrong = planned("wrong", 256);
   ASSERT_EQ(measure({planned("right", 128), wrong, planned("right", 512)}).size(), 3u);
   EXPECT_EQ(result_of(wrong).planned.status, Status::invalid);
@@ -240,7 +240,7 @@ TEST_F(SessionOnDevice, AWrongResultIsInvalidAndTheOthersGoOn) {
             2);
 }
 
-TEST_F(SessionOnDevice, WhatGoesWrongOnlyInALaunchAsLongAsTheTimedOneIsInvalid) {
+TEST_F(SessionOnDevice, VerifiesLaunchesAsLongAsTheTimedOnes) {
   const Case late = planned("wrong-late", 128);
   const Case unlike = planned("unlike", 128);
   const Case reference = planned("right-reference", 128);
@@ -259,7 +259,7 @@ TEST_F(SessionOnDevice, WhatGoesWrongOnlyInALaunchAsLongAsTheTimedOneIsInvalid) 
   EXPECT_EQ(result_of(repeat).verified, "repeat");
 }
 
-TEST_F(SessionOnDevice, WhatCannotRunIsHandedThrough) {
+TEST_F(SessionOnDevice, ReturnsImpossibleCasesUnchanged) {
   Case impossible = planned("right", 256);
   impossible.status = Status::impossible;
   impossible.reason = "for a reason";
@@ -278,14 +278,14 @@ TEST_F(SessionOnDevice, StopsBetweenVisits) {
   EXPECT_EQ(measure({planned("right", 64), planned("right", 128), planned("right", 256)}).size(), 1u);
 }
 
-TEST_F(SessionOnDevice, AStopBeforeItsEnergyLeavesACaseWithoutARow) {
+TEST_F(SessionOnDevice, StopBeforeEnergyWritesNoRow) {
   stop_after_first_ = true;
   std::vector<Case> group{planned("right", 64), planned("right", 128)};
   for (Case& c : group) c.spec.energy = true;
   EXPECT_EQ(measure(group).size(), 1u);
 }
 
-TEST_F(SessionOnDevice, CountersComeAfterTheTimeOrSayWhyNot) {
+TEST_F(SessionOnDevice, CountersFollowTimingOrGiveAReason) {
   Session counting(session_->device(), session_->precision(), 1, {.occupancy = true, .stalls = true});
   const std::vector<Case> group{planned("right", 1024), planned("wrong", 256), planned("right", 64, 4)};
   for (int repetition = 0; repetition < 2; ++repetition) {
@@ -312,7 +312,7 @@ TEST_F(SessionOnDevice, CountersComeAfterTheTimeOrSayWhyNot) {
   }
 }
 
-TEST_F(SessionOnDevice, EnvironmentHasTheFieldsOfTheSchema) {
+TEST_F(SessionOnDevice, EnvironmentMatchesTheSchema) {
   const auto environment = occbench::environment(*session_, {.preset = "quick"});
   const auto schema = nlohmann::json::parse(std::ifstream("results/schema.json"));
   std::set<std::string> known;
@@ -328,7 +328,7 @@ TEST_F(SessionOnDevice, EnvironmentHasTheFieldsOfTheSchema) {
   for (const auto& [name, value] : environment.items()) EXPECT_TRUE(known.contains(name)) << name;
 }
 
-TEST_F(SessionClock, AKnownMillisecondIsMeasuredWithinTwoPercent) {
+TEST_F(SessionClock, MeasuresAKnownMillisecondWithin2Percent) {
   const Case c = planned("right", 1024);
   ASSERT_EQ(measure({c}).size(), 1u);
   const CaseResult& r = results_[0];
@@ -339,12 +339,12 @@ TEST_F(SessionClock, AKnownMillisecondIsMeasuredWithinTwoPercent) {
   EXPECT_GT(r.samples, 0u);
 }
 
-TEST_F(SessionClock, AnEmptyLaunchTakesMicroseconds) {
+TEST_F(SessionClock, EmptyLaunchTakesMicroseconds) {
   EXPECT_GT(session_->empty_launch_s(), 0);
   EXPECT_LT(session_->empty_launch_s(), 20e-6);
 }
 
-TEST_F(SessionClock, TimesComeInStepsOfTheTimer) {
+TEST_F(SessionClock, TimesAreMultiplesOfTheTimerStep) {
   const double step_s = session_->references()->timer_step_s;
   EXPECT_GE(step_s, 1e-9);
   EXPECT_LT(step_s, 1e-6);
@@ -357,7 +357,7 @@ TEST(BusyProcess, DISABLED_KeepsTheSmsBusy) {
   const int blocks = 2 * open_device("").sm.sm_count;
   DeviceBuffer<unsigned long long> cycles(static_cast<std::size_t>(blocks));
   for (bool is_announced = false;; is_announced = true) {
-    for (int i = 0; i < 8; ++i) instruments::exercise(cycles.data(), blocks, stream.get());
+    for (int i = 0; i < 8; ++i) instruments::load_sms(cycles.data(), blocks, stream.get());
     stream.synchronize();
     if (!is_announced) std::ofstream(std::getenv("OCCBENCH_AT_WORK")) << "at work\n";
   }
@@ -393,7 +393,7 @@ class BusyProcess {
   pid_t pid_ = -1;
 };
 
-TEST_F(SessionClock, AnotherProcessAtWorkIsSeen) {
+TEST_F(SessionClock, DetectsAnotherBusyProcess) {
   const Case c = planned("right", 1024);
   {
     const BusyProcess other;
@@ -413,7 +413,7 @@ TEST_F(SessionClock, AnotherProcessAtWorkIsSeen) {
   EXPECT_EQ(session_->disturbance()->disturbed_probes, disturbed);
 }
 
-TEST_F(SessionFaults, ARefusedLaunchIsInvalidAndTheOthersGoOn) {
+TEST_F(SessionFaults, FailedLaunchInvalidatesOnlyItsCase) {
   Case too_much = planned("right", 256);
   too_much.launch.dynamic_smem_bytes = std::size_t{1} << 20;
   Case too_many = planned("right", 512);
@@ -429,7 +429,8 @@ TEST_F(SessionFaults, ARefusedLaunchIsInvalidAndTheOthersGoOn) {
             2);
 }
 
-TEST_F(SessionFaults, ATrapEndsTheRunAfterItsRow) {  // the last test of this process: its context is gone
+TEST_F(SessionFaults,
+       TrapEndsTheRunAfterWritingItsRow) {  // the last test of this process: its context is gone
   const Case faulty = planned("faulty", 256);
   try {
     measure({faulty, planned("right", 64)});

@@ -10,7 +10,7 @@
 namespace occbench::statistics {
 namespace {
 
-TEST(Significance, TailsOfStudent) {
+TEST(Significance, StudentTailMatchesTables) {
   EXPECT_NEAR(student_tail(2.306004135204166, 8), 0.025, 1e-15);
   EXPECT_NEAR(student_tail(0, 8), 0.5, 0.01);
   // Of 2 degrees of freedom in closed form: (1 - t / sqrt(2 + t^2)) / 2.
@@ -19,7 +19,7 @@ TEST(Significance, TailsOfStudent) {
   EXPECT_NEAR(normal_tail(1.959963984540054), 0.025, 1e-15);
 }
 
-TEST(Significance, SamplesThatDoNotOverlap) {
+TEST(Significance, MannWhitneyIsExactForSmallSamples) {
   const std::vector<double> low{1, 2, 3};
   const std::vector<double> high{4, 5, 6, 7};
   EXPECT_DOUBLE_EQ(mann_whitney(low, high), 2.0 / 35);  // of 35 ways to pick three of seven ranks
@@ -28,7 +28,7 @@ TEST(Significance, SamplesThatDoNotOverlap) {
   EXPECT_TRUE(std::isnan(mann_whitney({}, low)));
 }
 
-TEST(Significance, TiesAndLargeSamplesGoByTheNormalLaw) {
+TEST(Significance, TiesAndLargeSamplesUseTheNormalApproximation) {
   // U = 0 of 3 and 4 with one tie of two: deviation sqrt(12 / 12 * (8 - 6 / 42)).
   const std::vector<double> low{1, 1, 3};
   const std::vector<double> high{4, 5, 6, 7};

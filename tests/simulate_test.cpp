@@ -10,13 +10,13 @@
 namespace occbench::theory {
 namespace {
 
-TEST(Simulate, ADependentChainTakesItsStalls) {
+TEST(Simulate, DependentChainTakesItsStallCycles) {
   EXPECT_NEAR(pace(chain(100), {.blocks = 1, .warps_per_block = 1}), 400, 1);
   EXPECT_NEAR(pace(chain(100), {.blocks = 1, .warps_per_block = 16}), 400, 5) << "4 warps fill a scheduler";
   EXPECT_NEAR(pace(chain(100), {.blocks = 1, .warps_per_block = 32}), 800, 10);
 }
 
-TEST(Simulate, TheOldestBlockGoesFirst) {
+TEST(Simulate, PrefersWarpsOfTheOldestBlock) {
   // Four of five warps fill a scheduler; the fifth runs alone, four times as long a share: 8 instead of 5.
   const double four = pace(chain(100), {.blocks = 4, .warps_per_block = 4});
   const double five = pace(chain(100), {.blocks = 5, .warps_per_block = 4});
@@ -25,7 +25,7 @@ TEST(Simulate, TheOldestBlockGoesFirst) {
   EXPECT_NEAR(pace(chain(100), {.blocks = 1, .warps_per_block = 20}) / four, 1.25, 0.05);
 }
 
-TEST(Simulate, WideProductsAndCountsOfBitsHaveTheirOwnPace) {
+TEST(Simulate, WideImadAndPopcHaveLowerThroughput) {
   const auto cycles = [](const std::string& instruction) {
     const Program program = loop_of("16*" + instruction + "\n");
     return pace(program, {.blocks = 1, .warps_per_block = 32}) / 128;  // an instruction of a scheduler
@@ -36,7 +36,7 @@ TEST(Simulate, WideProductsAndCountsOfBitsHaveTheirOwnPace) {
   EXPECT_NEAR(cycles("LOP3 1 - - 00 00 00"), 2, 0.1);
 }
 
-TEST(Simulate, RegistersOfOneBankTakeTurns) {
+TEST(Simulate, RegisterBankConflictsSerializeReads) {
   const SmWorkload full{.blocks = 4, .warps_per_block = 16};
   const double free = pace(chain(100, "FFMA 4 - - 00 11 11"), full);
   EXPECT_NEAR(pace(chain(100, "FFMA 4 - - 00 12 12"), full) / free, 2, 0.05);
@@ -45,7 +45,7 @@ TEST(Simulate, RegistersOfOneBankTakeTurns) {
   EXPECT_GT(both.loop.size(), 12U);
 }
 
-TEST(Simulate, AWaitForABankStopsAllStallCounts) {
+TEST(Simulate, BankConflictPausesStallCounts) {
   // Two of three registers in one bank: four warps share it evenly, though two would fill it; a fifth gets
   // nothing.
   const auto warps = [](int blocks) {
@@ -56,7 +56,7 @@ TEST(Simulate, AWaitForABankStopsAllStallCounts) {
   EXPECT_NEAR(warps(5), 4 * 800 + 1600, 60);
 }
 
-TEST(Simulate, ANopMakesNoWarpTheLast) {
+TEST(Simulate, NopDoesNotChangeTheWarpOrder) {
   // Two warps' pairs fill the tensor cores, and the third must not get a trip by the NOP that ends its own.
   const Program pairs = loop_of("20*IADD3 2 - - 00 10 10\n" + [] {
     std::string all;
@@ -69,7 +69,7 @@ TEST(Simulate, ANopMakesNoWarpTheLast) {
   EXPECT_GT(blocks(3), 1.8 * blocks(2));
 }
 
-TEST(Simulate, AConflictDelaysItsOwnWarpTwice) {
+TEST(Simulate, BankConflictAddsTwoCyclesOfLatencyPerWay) {
   const Program chase = loop_of("16*LDS.32 4 0 - 01 00 00\n");
   const Program wide = loop_of("16*LDS.128 4 0 - 01 00 00\n");
   const SmWorkload four{.blocks = 1, .warps_per_block = 4};
@@ -82,12 +82,12 @@ TEST(Simulate, AConflictDelaysItsOwnWarpTwice) {
   EXPECT_GT(pace(chase, {.blocks = 16, .warps_per_block = 4}) / 16, 1.1 * 64);
 }
 
-TEST(Simulate, ABarrierMakesTheFastWait) {
+TEST(Simulate, BarrierWaitsForTheSlowestWarp) {
   const Program meeting = loop_of("10*FFMA 4 - - 00 00 00\nBAR 6 - - 00 00 00\n");
   EXPECT_NEAR(pace(meeting, {.blocks = 1, .warps_per_block = 4}), 40 + 20, 6);
 }
 
-TEST(Simulate, ABarrierWithARegisterKeepsItsUnitLonger) {
+TEST(Simulate, RegisterBarrierOccupiesItsUnitLonger) {
   Machine m = quiet_machine();
   m.barrier_cycles = 0;
   m.arrival_cycles = 2;
@@ -102,12 +102,12 @@ TEST(Simulate, ABarrierWithARegisterKeepsItsUnitLonger) {
   EXPECT_NEAR(pace(meeting("BAR.REGISTER"), lone, {}, m) - pace(meeting("BAR"), lone, {}, m), 4, 0.5);
 }
 
-TEST(Simulate, AShuffleTakesTheSharedMemorysTime) {
+TEST(Simulate, ShufflesIssueOncePerCycle) {
   const Program shuffle = loop_of("20*SHFL 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
   EXPECT_NEAR(pace(shuffle, {.blocks = 8, .warps_per_block = 8}), 20 * 64, 30) << "one a cycle";
 }
 
-TEST(Simulate, BlocksFollowEachOther) {
+TEST(Simulate, SuccessiveBlocksPayTheTurnover) {
   Machine m = quiet_machine();
   m.turnover_cycles = 500;
   const Program loop = chain(100);
@@ -117,7 +117,7 @@ TEST(Simulate, BlocksFollowEachOther) {
   EXPECT_NEAR(three, 3 * one + 2 * 500, 60);
 }
 
-TEST(Simulate, ALongerSimulationGoesOnAsIfItWereTheFirst) {
+TEST(Simulate, ExtendedSimulationMatchesAFreshOne) {
   const auto loop = [](const std::string& lines) { return loop_of(lines); };
   const Program programs[] = {
       loop("LDG.128 1 0 - 00 00 00\n8*FFMA 4 - - 01 20 20\nSTG.128 1 - 1 00 00 00\nBAR 5 - - 02 00 00\n"),
@@ -144,7 +144,7 @@ TEST(Simulate, ALongerSimulationGoesOnAsIfItWereTheFirst) {
       }
 }
 
-TEST(Simulate, BlocksBeginNoFasterThanTheyAreDealt) {
+TEST(Simulate, DispatchRateLimitsBlockStarts) {
   Machine m = quiet_machine();
   m.start_cycles = 150;
   const Program loop = chain(5);
@@ -155,7 +155,7 @@ TEST(Simulate, BlocksBeginNoFasterThanTheyAreDealt) {
   EXPECT_LT(simulate(loop, m, {}, workload, 1).cycles, 959 * 150 / 4.0);
 }
 
-TEST(Simulate, BlocksThatEndTogetherNeedNotBeginOneByOne) {
+TEST(Simulate, SpareDispatchRateDoesNotDelayBlockStarts) {
   Machine m = quiet_machine();
   m.dram_spread = 150;
   const Program load = loop_of("LDG.32 1 0 - 00 00 00\nFADD 4 - - 01 00 00\n");
@@ -175,7 +175,7 @@ TEST(Simulate, IsDeterministic) {
             simulate(load, quiet_machine(), {}, workload, 50).cycles);
 }
 
-TEST(Simulate, TwoWarpsContendForABankAsTheyBegan) {
+TEST(Simulate, TwoWarpsKeepContendingForARegisterBank) {
   // Alone a warp of three-operand FMAs never waits for a bank, two of a scheduler follow each other a cycle
   // apart, and so they stay: the second waits each time, and holds the first up.
   const Program three = chain(400, "FFMA 4 - - 00 12 12");

@@ -12,7 +12,7 @@
 namespace occbench::theory {
 namespace {
 
-TEST(SmemBudget, IsTheoryOfEachGpu) {
+TEST(SmemBudget, MatchesTheoryOnEachGpu) {
   for (const char* name : {"v100", "t4", "a100", "rtx4090", "h100", "h200"}) {
     const SmLimits sm = find_device(name).sm;
     cudaDeviceProp device{};
@@ -21,8 +21,8 @@ TEST(SmemBudget, IsTheoryOfEachGpu) {
     device.reservedSharedMemPerBlock = sm.smem_reserved_per_block_bytes;
     device.sharedMemPerBlockOptin = sm.smem_per_block_optin_bytes;
     Footprint footprint{.block_size = 64, .registers_per_thread = 32};
-    const int most_blocks = occupancy(sm, footprint).blocks_per_sm;
-    for (int blocks = 1; blocks <= most_blocks; ++blocks) {
+    const int max_blocks = occupancy(sm, footprint).blocks_per_sm;
+    for (int blocks = 1; blocks <= max_blocks; ++blocks) {
       footprint.dynamic_smem_bytes = static_cast<std::size_t>(calculate_appropriate_SM_usage(device, blocks));
       EXPECT_GE(occupancy(sm, footprint).blocks_per_sm, blocks) << name;
       footprint.dynamic_smem_bytes += 1;

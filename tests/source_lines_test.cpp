@@ -76,7 +76,7 @@ LineTable table_of(const std::string& program) {
 
 const SourceLine first{"a.cu", 1};
 
-TEST(SourceLines, InlinedCodeIsOfItsCall) {
+TEST(SourceLines, InlinedCodeMapsToItsCallSite) {
   const LineTable table = table_of("\x01" + extended(inlined_call, leb(1) + leb(0)) + "\x03\x08\x02\x04\x01");
   EXPECT_EQ(table.line_at(symbol, 0), first);
   EXPECT_EQ(table.line_at(symbol, 4), first);  // itself of line 9
@@ -84,7 +84,7 @@ TEST(SourceLines, InlinedCodeIsOfItsCall) {
 }
 
 /// Each row's call is in the row before, as no compiler writes.
-TEST(SourceLines, ALongChainOfCallsIsFollowedOnce) {
+TEST(SourceLines, ResolvesLongInlineChainsInLinearTime) {
   constexpr std::uint64_t rows = 100'000;
   std::string program = "\x01";
   for (std::uint64_t row = 1; row < rows; ++row)
@@ -96,7 +96,7 @@ TEST(SourceLines, ALongChainOfCallsIsFollowedOnce) {
 }
 
 /// For the sanitizers.
-TEST(SourceLines, ALinePastAllNumbersIsUnknown) {
+TEST(SourceLines, LineNumberOverflowIsUnknown) {
   const std::string most = std::string(9, '\xff') + '\0';  // of a signed number
   EXPECT_FALSE(table_of("\x03" + most + "\x0a").line_at(symbol, 0));
 }

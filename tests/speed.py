@@ -2,7 +2,7 @@
 """Processor seconds of the model's commands, of an optimised build: OCCBENCH=PROGRAM python -P tests/speed.py
 
 A hundred thousand rows of `calc --batch` should take less than 2, preset standard on a model less than 90,
-which is 45 s on two cores. No test: what a machine takes is no property of the code.
+which is 45 s on two cores. No test: what a machine takes is not a property of the code.
 """
 
 import os

@@ -29,7 +29,7 @@ double found_in(int n, Random& random, const std::function<double(Random&)>& tim
   return found / static_cast<double>(trials);
 }
 
-TEST(TwoSpeeds, OneSpeedIsSeldomTakenForTwo) {
+TEST(BimodalTimes, FalsePositivesAreAtMost5Percent) {
   // Each scatters by several percent: what scatters less is never told, as 1 % must lie between.
   const std::vector<std::pair<std::string, std::function<double(Random&)>>> kinds{
       {"normal", [](Random& r) { return 100 + 4 * normal(r); }},
@@ -46,7 +46,7 @@ TEST(TwoSpeeds, OneSpeedIsSeldomTakenForTwo) {
     }
 }
 
-TEST(TwoSpeeds, TwoAreFound) {
+TEST(BimodalTimes, DetectsTwoModes) {
   Random random(4);
   for (const double share : {0.3, 0.5})
     for (const int n : {15, 30, 90}) {
@@ -57,7 +57,7 @@ TEST(TwoSpeeds, TwoAreFound) {
     }
 }
 
-TEST(TwoSpeeds, SaysTheirTimesAndShares) {
+TEST(BimodalTimes, ReportsTimesAndShares) {
   std::vector<double> samples;
   for (int i = 0; i < 20; ++i) samples.push_back(i % 4 == 1 ? 1.06 + 1e-4 * i : 1.0 + 1e-4 * i);
   const auto found = two_speeds(samples);
@@ -68,7 +68,7 @@ TEST(TwoSpeeds, SaysTheirTimesAndShares) {
   EXPECT_FALSE(found->in_streaks);
 }
 
-TEST(TwoSpeeds, SpellsOfOneSpeedAreToldFromAMix) {
+TEST(BimodalTimes, DistinguishesStreaksFromAMix) {
   std::vector<double> samples;
   for (int i = 0; i < 20; ++i) samples.push_back((i < 12 ? 1.0 : 1.06) + 1e-4 * (i % 3));
   ASSERT_TRUE(two_speeds(samples));
@@ -82,7 +82,7 @@ TEST(TwoSpeeds, SpellsOfOneSpeedAreToldFromAMix) {
   EXPECT_LE(spells, 2000 / 50);  // 1 % at most, and chance
 }
 
-TEST(TwoSpeeds, TooFewTooCloseOrTooRareAreOne) {
+TEST(BimodalTimes, IgnoresFewCloseOrRareModes) {
   EXPECT_FALSE(two_speeds(std::vector{1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0}));
   std::vector<double> samples(20, 1.0);
   EXPECT_FALSE(two_speeds(samples));

@@ -21,18 +21,18 @@ std::vector<double> ranks(std::size_t n) {
   return values;
 }
 
-TEST(Median, IsTheMiddleOrTheMeanOfTheMiddleTwo) {
+TEST(Median, HandlesOddAndEvenCounts) {
   EXPECT_EQ(median(std::vector{3.0}), 3);
   EXPECT_EQ(median(std::vector{9.0, 1.0, 2.0}), 2);
   EXPECT_EQ(median(std::vector{4.0, 1.0, 2.0, 9.0}), 3);
 }
 
-TEST(Median, NeedsASample) {
+TEST(Median, RequiresASample) {
   EXPECT_THROW(static_cast<void>(median({})), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(median_interval({})), std::invalid_argument);
 }
 
-TEST(Quantile, IsTheNearestRank) {
+TEST(Quantile, UsesTheNearestRank) {
   EXPECT_EQ(quantile(ranks(10), 0.1), 1);
   EXPECT_EQ(quantile(ranks(10), 0.9), 9);
   EXPECT_EQ(quantile(ranks(11), 0.1), 2);
@@ -42,7 +42,7 @@ TEST(Quantile, IsTheNearestRank) {
   EXPECT_THROW(static_cast<void>(quantile({}, 0.5)), std::invalid_argument);
 }
 
-TEST(MedianInterval, HasTheRanksOfTheTables) {  // Conover, Practical Nonparametric Statistics, 3.2
+TEST(MedianInterval, MatchesPublishedRanks) {  // Conover, Practical Nonparametric Statistics, 3.2
   struct Entry {
     std::size_t n;
     double low, high;
@@ -56,7 +56,7 @@ TEST(MedianInterval, HasTheRanksOfTheTables) {  // Conover, Practical Nonparamet
   }
 }
 
-TEST(MedianInterval, TakesSixSamplesAtLeast) {
+TEST(MedianInterval, RequiresSixSamplesFor95Percent) {
   EXPECT_EQ(min_samples(0.95), 6u);
   EXPECT_EQ(min_samples(0.99), 8u);
   const MedianInterval all = median_interval(ranks(5));  // short of 95 %: the whole range
@@ -68,7 +68,7 @@ TEST(MedianInterval, HalfWidthIsRelativeToTheMedian) {
   EXPECT_DOUBLE_EQ((MedianInterval{.median = 4, .low = 3.9, .high = 4.3}.relative_half_width()), 0.05);
 }
 
-TEST(MedianInterval, HoldsWhatATimerOfWholeStepsRounded) {
+TEST(MedianInterval, WideningCoversTimerRounding) {
   std::mt19937_64 random(21);
   std::uniform_real_distribution<double> noise(-0.1, 0.1), truth(1000, 1001);
   constexpr int draws = 2000;
@@ -85,7 +85,7 @@ TEST(MedianInterval, HoldsWhatATimerOfWholeStepsRounded) {
   EXPECT_LT(before, draws / 2);  // what it is for
 }
 
-TEST(MedianInterval, CoversTheTrueMedianAsOftenAsItSays) {
+TEST(MedianInterval, CoversTheTrueMedianAtItsConfidence) {
   std::mt19937_64 random(20);
   std::exponential_distribution<double> skewed(1.0);
   const double truth = std::log(2.0);

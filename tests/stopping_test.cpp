@@ -71,7 +71,7 @@ double coverage(const StoppingRule& rule, const std::string& name, double sigma,
   return held / static_cast<double>(trials);
 }
 
-TEST(Stopping, LooksAtTheFewestAndThenNowAndThen) {
+TEST(Stopping, ChecksAtMinSamplesAndThenPeriodically) {
   const StoppingRule rule{.min_samples = 9, .check_every = 3, .max_samples = 13};
   std::vector<int> looks;
   for (int visits = 1; visits <= 14; ++visits)
@@ -79,14 +79,14 @@ TEST(Stopping, LooksAtTheFewestAndThenNowAndThen) {
   EXPECT_EQ(looks, (std::vector{9, 12, 13, 14}));
 }
 
-TEST(Stopping, IsNeverMorePreciseThanTheTimer) {
+TEST(Stopping, PrecisionIsLimitedByTheTimerStep) {
   const std::vector<double> alike(9, 20e-6);
   EXPECT_TRUE((StoppingRule{.half_width = 1e-3}.is_precise(alike)));
   EXPECT_FALSE((StoppingRule{.half_width = 1e-3, .timer_step = 32e-9}.is_precise(alike)));
   EXPECT_TRUE((StoppingRule{.half_width = 2e-3, .timer_step = 32e-9}.is_precise(alike)));
 }
 
-TEST(Stopping, KeepsTheIntervalsPromiseWhateverTheNoise) {
+TEST(Stopping, IntervalsKeepTheirCoverageUnderNoise) {
   for (const char* name : {"normal", "skewed", "outliers", "two speeds", "drift", "wander"})
     for (const double sigma : {0.001, 0.004, 0.008, 0.02}) {
       double visits = 0;

@@ -145,7 +145,7 @@ TEST(Summary, FitsEveryCurveOfACommittedRun) {
     std::map<std::string, int> curves;
     for (const CaseResult& r : results) ++curves[r.planned.spec.variant->name];
     for (const auto& [kernel, points] : curves)
-      EXPECT_EQ(line_of(text, kernel).empty(), points < int(least_points)) << kernel;
+      EXPECT_EQ(line_of(text, kernel).empty(), points < int(min_points)) << kernel;
     // What the README says of this GPU by hand: 4 cycles an FMA, 16 warps to hide them, a fifth warp that
     // starves.
     EXPECT_TRUE(std::regex_search(line_of(text, "two-operand-ilp1"),
@@ -157,7 +157,7 @@ TEST(Summary, FitsEveryCurveOfACommittedRun) {
   }
 }
 
-TEST(Summary, HasNoFitsWithoutCurves) {
+TEST(Summary, OmitsFitsWithoutCurves) {
   ASSERT_FALSE(runs().empty());
   auto results = read_results(runs().front(), "registers");
   ASSERT_FALSE(results.empty());
@@ -169,7 +169,7 @@ TEST(Summary, HasNoFitsWithoutCurves) {
   EXPECT_EQ(text.find("worth"), std::string::npos);
 }
 
-TEST(Summary, TellsFiveFindingsOfACommittedRunOnOneScreen) {
+TEST(Summary, FitsCommittedRunsOnOneScreen) {
   for (const auto& run : runs()) {
     const auto results = read_results(run);
     RunFacts facts = measured_facts();
@@ -179,7 +179,7 @@ TEST(Summary, TellsFiveFindingsOfACommittedRunOnOneScreen) {
       std::cout << line << '\n';
       EXPECT_LE(line.size(), summary_columns) << line;
     }
-    EXPECT_LE(lines.size(), most_summary_lines);
+    EXPECT_LE(lines.size(), max_summary_lines);
     EXPECT_TRUE(lines.front().starts_with("NVIDIA H200: ")) << lines.front();
     EXPECT_TRUE(says(lines, " cases in 52 s, ")) << lines.front();
     const auto telling = findings::most_telling(facts.findings, 5);
@@ -191,7 +191,7 @@ TEST(Summary, TellsFiveFindingsOfACommittedRunOnOneScreen) {
   }
 }
 
-TEST(Summary, AveragesTheErrorsOfTheCasesThatWerePredicted) {
+TEST(Summary, AveragesErrorsOverPredictedCases) {
   auto results = read_results(runs().front(), "registers");
   ASSERT_GE(results.size(), 2U);
   results.resize(2);
@@ -202,7 +202,7 @@ TEST(Summary, AveragesTheErrorsOfTheCasesThatWerePredicted) {
   EXPECT_NE(text.find("predictions: 50 % off on average"), std::string::npos) << text;
 }
 
-TEST(Summary, OfABurnInLeavesTheFindingsToTheFleet) {
+TEST(Summary, BurnInPointsToFleetCheck) {
   RunFacts facts = measured_facts();
   facts.preset = "burn-in";
   facts.findings = findings::read_findings(runs().front()).all;
@@ -253,7 +253,7 @@ std::vector<CaseResult> curve(const std::string& experiment, int points, bool is
   return results;
 }
 
-TEST(Summary, KeepsToOneScreenWhateverItsNamesAndFailures) {
+TEST(Summary, FitsOneScreenWithLongNamesAndFailures) {
   std::vector<CaseResult> results;
   for (const std::string& name : many_names()) {
     const auto more = curve(name, 8);
@@ -271,7 +271,7 @@ TEST(Summary, KeepsToOneScreenWhateverItsNamesAndFailures) {
   for (const bool interrupted : {false, true}) {
     facts.interrupted = interrupted;
     const auto lines = summary(results, facts);
-    EXPECT_LE(lines.size(), most_summary_lines);
+    EXPECT_LE(lines.size(), max_summary_lines);
     for (const std::string& line : lines) EXPECT_LE(line.size(), summary_columns) << line;
     EXPECT_TRUE(says(lines, "invalid: ")) << "what failed is told";
     EXPECT_TRUE(says(lines, "more cases invalid: cases.csv says why"));
@@ -284,7 +284,7 @@ TEST(Summary, KeepsToOneScreenWhateverItsNamesAndFailures) {
   }
 }
 
-TEST(Summary, SaysHowManyExperimentsHaveTooFewPointsOnOneLine) {
+TEST(Summary, CountsExperimentsWithTooFewPoints) {
   const auto names = many_names();
   auto results = curve(names[0], 3);
   for (const auto& [name, points] : {std::pair{names[1], 2}, std::pair{names[2], 8}}) {
@@ -308,7 +308,7 @@ TEST(Summary, SaysHowManyExperimentsHaveTooFewPointsOnOneLine) {
   EXPECT_FALSE(says(summary(results, facts), "too few points"));
 }
 
-TEST(Summary, AModelPredictsAndNeverMeasures) {
+TEST(Summary, ModelRunsSayPredictedNotMeasured) {
   RunFacts facts = measured_facts();
   facts.device = "model of H200";
   facts.is_model = true;
@@ -321,7 +321,7 @@ TEST(Summary, AModelPredictsAndNeverMeasures) {
   EXPECT_EQ(lines.back(), "       occbench explain " + many_names()[0]) << "too long for one line of both";
 }
 
-TEST(Words, FiguresHaveTheDigitsThatMeanSomething) {
+TEST(ReportFormat, NumbersHaveSignificantDigits) {
   EXPECT_EQ(duration(0.4567), "0.46 s");
   EXPECT_EQ(duration(8.37), "8.4 s");
   EXPECT_EQ(duration(52.3817), "52 s");
@@ -336,7 +336,7 @@ TEST(Words, FiguresHaveTheDigitsThatMeanSomething) {
   EXPECT_EQ(count_of(2394, "case"), "2,394 cases");
 }
 
-TEST(Words, WrapsAtBlanksAndCutsWhatIsLeft) {
+TEST(ReportFormat, WrapsAtBlanksAndClips) {
   EXPECT_EQ(wrap_and_clip("one two three", 7, 2), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(wrap_and_clip("one two three four", 8, 2), (std::vector<std::string>{"one two", "three..."}));
   EXPECT_EQ(wrap_and_clip("costs up to 40 %", 14, 2), (std::vector<std::string>{"costs up to", "40 %"}))

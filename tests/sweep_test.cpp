@@ -26,7 +26,7 @@ std::set<std::string> experiments_of(const std::vector<CaseSpec>& cases) {
 
 constexpr Preset presets[] = {Preset::burn_in, Preset::quick, Preset::standard, Preset::full};
 
-TEST(Plan, IdsAreUniqueAndSafeInFilesAndRanges) {
+TEST(Plan, IdsAreUniqueAndSafeInFileNames) {
   for (const Preset preset : presets) {
     std::set<std::string> ids;
     for (const CaseSpec& c : plan(preset)) {
@@ -39,13 +39,13 @@ TEST(Plan, IdsAreUniqueAndSafeInFilesAndRanges) {
   }
 }
 
-TEST(Plan, StandardHasFifteenHundredCasesAndEachPresetMoreThanTheOneBefore) {
+TEST(Plan, PresetsGrowAndStandardHas1500Cases) {
   EXPECT_GE(plan(Preset::standard).size(), 1500u);
   EXPECT_LT(plan(Preset::quick).size(), plan(Preset::standard).size());
   EXPECT_LT(plan(Preset::standard).size(), plan(Preset::full).size());
 }
 
-TEST(Plan, QuickAsksEveryQuestionOfFull) {
+TEST(Plan, QuickContainsEveryExperiment) {
   EXPECT_EQ(experiments_of(plan(Preset::quick)), experiments_of(plan(Preset::full)));
   EXPECT_EQ(experiments_of(plan(Preset::full)).size(), experiments().size());
 }
@@ -55,12 +55,12 @@ TEST(Plan, ExperimentsAreSortedByName) {
   EXPECT_TRUE(std::ranges::is_sorted(plan(Preset::full), {}, &CaseSpec::experiment));
 }
 
-TEST(Plan, TakesTheNamedExperimentsOnly) {
+TEST(Plan, ContainsOnlyTheNamedExperiments) {
   EXPECT_EQ(experiments_of(plan(Preset::quick, {"registers", "block_size"})),
             (std::set<std::string>{"block_size", "registers"}));
 }
 
-TEST(Plan, RefusesAnUnknownExperimentByNamingTheKnown) {
+TEST(Plan, RejectsAnUnknownExperimentAndListsTheKnown) {
   try {
     static_cast<void>(plan(Preset::quick, {"registers", "registres"}));
     FAIL() << "an unknown experiment was planned";
@@ -72,7 +72,7 @@ TEST(Plan, RefusesAnUnknownExperimentByNamingTheKnown) {
   }
 }
 
-TEST(Plan, SpillsToSharedMemoryStandBesideTheSameKernelWithLocalSpills) {
+TEST(Plan, PairsEachSmemSpillCaseWithItsLocalBaseline) {
   const std::vector<CaseSpec> cases = plan(Preset::standard, {"smem_spilling"});
   int pairs = 0;
   for (const CaseSpec& to_smem : cases) {
@@ -80,7 +80,7 @@ TEST(Plan, SpillsToSharedMemoryStandBesideTheSameKernelWithLocalSpills) {
     pairs += static_cast<int>(std::ranges::count_if(cases, [&](const CaseSpec& c) {
       return c.variant->name == to_smem.variant->baseline &&
              c.variant->dials.register_cap == to_smem.variant->dials.register_cap &&
-             c.variant->promised_threads == to_smem.variant->promised_threads &&
+             c.variant->launch_bounds_threads == to_smem.variant->launch_bounds_threads &&
              c.resident_blocks == to_smem.resident_blocks;
     }));
   }
@@ -88,12 +88,12 @@ TEST(Plan, SpillsToSharedMemoryStandBesideTheSameKernelWithLocalSpills) {
   EXPECT_EQ(2 * pairs, static_cast<int>(cases.size()));
 }
 
-TEST(Plan, KnowsItsPresetsByName) {
+TEST(Plan, PresetNamesRoundTrip) {
   for (const Preset preset : presets) EXPECT_EQ(parse_preset(to_string(preset)), preset);
   EXPECT_THROW(static_cast<void>(parse_preset("slow")), UserError);
 }
 
-TEST(Plan, SuitsEveryDeviceOfTheCatalogue) {
+TEST(Plan, IsValidOnEveryCatalogueDevice) {
   std::vector<std::string> names = sample_of_catalogue();
   for (const std::string& cc : theory::compute_capabilities()) names.push_back("cc" + cc);
   for (const std::string& name : names)
@@ -108,12 +108,12 @@ TEST(Plan, SuitsEveryDeviceOfTheCatalogue) {
     }
 }
 
-TEST(Plan, RunsNoKernelThatCalibratesTheModel) {
+TEST(Plan, ExcludesCalibrationKernels) {
   for (const Preset preset : presets)
     for (const CaseSpec& c : plan(preset)) EXPECT_NE(c.variant->family, "calibration") << c.id();
 }
 
-TEST(Plan, AsksForRealVariantsAndBlocksOfWholeWarps) {
+TEST(Plan, HasVariantsAndWholeWarpBlocks) {
   for (const CaseSpec& c : plan(Preset::full)) {
     ASSERT_NE(c.variant, nullptr) << c.id();
     EXPECT_GT(c.block_size, 0) << c.id();

@@ -30,7 +30,7 @@ std::string said(const std::function<void()>& call, Exit code) {
   return "nothing";
 }
 
-TEST(Task, TheInnermostLauncherSaysWhichRank) {
+TEST(Task, InnermostLauncherSetsTheRank) {
   Environment all{{"JOB_COMPLETION_INDEX", "7"}};
   EXPECT_EQ(task_of(in(all))->local_rank, 0) << "a pod has its own GPUs";
   int rank = 1;
@@ -44,7 +44,7 @@ TEST(Task, TheInnermostLauncherSaysWhichRank) {
   EXPECT_FALSE(task_of(in({})).has_value());
 }
 
-TEST(Task, WhatIsNoRankIsRefused) {
+TEST(Task, RejectsInvalidRanks) {
   for (const char* value : {"", "x", "-1", "1x", "99999999999"}) {
     const Environment wrong{{"SLURM_LOCALID", value}};
     const std::string words = said([&] { static_cast<void>(task_of(in(wrong))); }, Exit::usage);
@@ -52,7 +52,7 @@ TEST(Task, WhatIsNoRankIsRefused) {
   }
 }
 
-TEST(Task, TakesTheGpuOfItsRankOrTheOneBoundToIt) {
+TEST(Task, UsesTheGpuOfItsRankOrTheBoundOne) {
   const Environment none;
   EXPECT_EQ(gpu_of_task({2, "LOCAL_RANK"}, 4, in(none)), 2);
   const Environment bound{{"CUDA_VISIBLE_DEVICES", "GPU-1234"}};
@@ -61,7 +61,7 @@ TEST(Task, TakesTheGpuOfItsRankOrTheOneBoundToIt) {
   EXPECT_EQ(gpu_of_task({1, "SLURM_LOCALID"}, 2, in(several)), 1);
 }
 
-TEST(Task, MoreRanksThanGpusIsSaid) {
+TEST(Task, RejectsMoreRanksThanGpus) {
   const Environment node{{"SLURMD_NODENAME", "n7"}};
   const std::string words = said(
       [&] {
@@ -72,7 +72,7 @@ TEST(Task, MoreRanksThanGpusIsSaid) {
             "no GPU for local rank 4 (SLURM_LOCALID) on n7, which has 4; start at most as many tasks a node");
 }
 
-TEST(Task, TheNodeIsCalledAsItsLauncherDoes) {
+TEST(Task, NodeNameComesFromTheLauncher) {
   EXPECT_EQ(node_name(in({{"SLURMD_NODENAME", "n1"}, {"NODE_NAME", "k1"}})), "n1");
   EXPECT_EQ(node_name(in({{"NODE_NAME", "k1"}})), "k1");
   EXPECT_EQ(node_name(in({{"NODE_NAME", "../up"}})), "..-up");

@@ -26,7 +26,7 @@ double textbook_on(const char* device, const Footprint& footprint) {
 
 // --- The course text (PMPP 4.7, 5.6) and what the hardware makes of it
 
-TEST(CourseText, A100BlockSizes) {
+TEST(PmppExamples, A100OccupancyByBlockSize) {
   const std::pair<int, double> table[] = {{32, 0.5},  {64, 1.0},   {128, 1.0}, {256, 1.0},
                                           {512, 1.0}, {768, 0.75}, {1024, 1.0}};
   for (const auto& [block_size, expected] : table) {
@@ -36,19 +36,19 @@ TEST(CourseText, A100BlockSizes) {
   }
 }
 
-TEST(CourseText, ThirtyTwoThreadBlocksRunOutOfBlockSlots) {
+TEST(PmppExamples, ThirtyTwoThreadBlocksRunOutOfBlockSlots) {
   const Occupancy o = on("a100", {.block_size = 32, .registers_per_thread = 32});
   EXPECT_EQ(o.blocks_per_sm, 32);
   EXPECT_EQ(to_string(o.limiters), "blocks");
 }
 
-TEST(CourseText, NinetySixThreadsReach98Percent) {
+TEST(PmppExamples, BlocksOf96ThreadsReach98Percent) {
   const Occupancy o = on("a100", {.block_size = 96, .registers_per_thread = 32});
   EXPECT_EQ(o.blocks_per_sm, 21);
   EXPECT_DOUBLE_EQ(o.fraction, 0.984375);
 }
 
-TEST(CourseText, TwoRegistersMoreCostOneBlockOfFour) {
+TEST(PmppExamples, RegistersBeyond32CostOneOfFourBlocks) {
   EXPECT_EQ(on("a100", {.block_size = 512, .registers_per_thread = 31}).blocks_per_sm, 4);
   const Footprint f{.block_size = 512, .registers_per_thread = 33};
   const Occupancy o = on("a100", f);
@@ -58,7 +58,7 @@ TEST(CourseText, TwoRegistersMoreCostOneBlockOfFour) {
   EXPECT_DOUBLE_EQ(textbook_on("a100", f), 0.75);
 }
 
-TEST(CourseText, ThirtyThreeRegistersAre75PercentAtEveryBlockSize) {
+TEST(PmppExamples, ThirtyThreeRegistersAre75PercentAtEveryBlockSize) {
   for (const char* device : {"a100", "h200"}) {
     const Footprint at_256{.block_size = 256, .registers_per_thread = 33};
     EXPECT_DOUBLE_EQ(textbook_on(device, at_256), 0.875);
@@ -69,14 +69,14 @@ TEST(CourseText, ThirtyThreeRegistersAre75PercentAtEveryBlockSize) {
   }
 }
 
-TEST(CourseText, SixtyFourRegistersNeverExceedHalf) {
+TEST(PmppExamples, SixtyFourRegistersNeverExceedHalf) {
   double best = 0;
   for (int block_size = 1; block_size <= 1024; ++block_size)
     best = std::max(best, on("a100", {.block_size = block_size, .registers_per_thread = 64}).fraction);
   EXPECT_DOUBLE_EQ(best, 0.5);
 }
 
-TEST(CourseText, ThirtyTwoKiBPerBlockOf256) {
+TEST(PmppExamples, ThirtyTwoKiBOfSmemPerBlockOf256) {
   const Footprint f{.block_size = 256, .registers_per_thread = 32, .dynamic_smem_bytes = 32 * kib};
   EXPECT_DOUBLE_EQ(textbook_on("a100", f), 0.625);  // the text prints 62 %
   EXPECT_EQ(on("a100", f).blocks_per_sm, 4);
@@ -92,13 +92,13 @@ TEST(Occupancy, TwoHundredRegistersTimes320ThreadsCannotLaunch) {
   const Occupancy o = on("h200", {.block_size = 320, .registers_per_thread = 200});
   EXPECT_EQ(o.blocks_per_sm, 0);
   EXPECT_EQ(
-      o.unlaunchable,
+      o.launch_error,
       "200 registers x 320 threads needs 12 warps (10 rounded up to fours) of 6,400 registers = 76,800 > "
       "65,536 per block");
   EXPECT_EQ(to_string(o.limiters), "registers");
 }
 
-TEST(Occupancy, SixteenBarriersLeaveFourBlocksOnHopper) {
+TEST(Occupancy, SixteenBarriersLimitToFourBlocksOnHopper) {
   Footprint f{.block_size = 64, .registers_per_thread = 32};
   EXPECT_EQ(on("h200", f).blocks_per_sm, 32);
   f.barriers = 16;
@@ -129,7 +129,7 @@ TEST(Occupancy, ClustersOfMoreThanEightNeedAnOptIn) {
             std::string::npos);
 }
 
-TEST(Occupancy, SharedMemoryStairsOnHopper) {
+TEST(Occupancy, BlocksPerSmByDynamicSmemOnHopper) {
   for (std::size_t size_kib = 1; size_kib <= 227; ++size_kib)
     EXPECT_EQ(on("h200", {.block_size = 32, .registers_per_thread = 32, .dynamic_smem_bytes = size_kib * kib})
                   .blocks_per_sm,
@@ -137,7 +137,7 @@ TEST(Occupancy, SharedMemoryStairsOnHopper) {
         << size_kib;
 }
 
-TEST(Occupancy, CarveOutBoundsResidencyButNeverTheFirstBlock) {
+TEST(Occupancy, CarveoutLimitsAllButTheFirstBlock) {
   Footprint f{
       .block_size = 64, .registers_per_thread = 32, .dynamic_smem_bytes = 7 * kib, .carveout_percent = 25};
   EXPECT_EQ(on("h200", f).blocks_per_sm, 8);  // 57 KiB wanted, 64 KiB given
@@ -147,7 +147,7 @@ TEST(Occupancy, CarveOutBoundsResidencyButNeverTheFirstBlock) {
   EXPECT_EQ(smem_capacity_bytes(sm_of("h200"), f), 228 * kib);
 }
 
-TEST(Occupancy, ReasonsAreOneHelpfulLine) {
+TEST(Occupancy, LaunchErrorsNameTheLimit) {
   const Footprint good{.block_size = 128, .registers_per_thread = 32};
   const auto why = [&](auto change) {
     Footprint f = good;
@@ -155,7 +155,7 @@ TEST(Occupancy, ReasonsAreOneHelpfulLine) {
     const Occupancy o = on("h200", f);
     EXPECT_EQ(o.blocks_per_sm, 0);
     EXPECT_EQ(o.fraction, 0);
-    return o.unlaunchable;
+    return o.launch_error;
   };
   EXPECT_EQ(why([](Footprint& f) { f.block_size = 0; }), "block size 0: a block has 1 to 1,024 threads");
   EXPECT_EQ(why([](Footprint& f) { f.block_size = -1; }), "block size -1: a block has 1 to 1,024 threads");
@@ -180,10 +180,10 @@ TEST(Occupancy, ReasonsAreOneHelpfulLine) {
             "memory has up to 232,448 B on cc 9.0");
   EXPECT_NE(why([](Footprint& f) { f.dynamic_smem_bytes = SIZE_MAX; }), "");
   EXPECT_NE(why([](Footprint& f) { f.static_smem_bytes = SIZE_MAX, f.dynamic_smem_bytes = SIZE_MAX; }), "");
-  EXPECT_NE(occupancy(SmLimits{.cc_major = 99}, good).unlaunchable, "");
+  EXPECT_NE(occupancy(SmLimits{.cc_major = 99}, good).launch_error, "");
 }
 
-TEST(OptIn, IsNeededAboveWhatEveryKernelMayHave) {
+TEST(SmemOptIn, IsNeededAbove48KiB) {
   const SmLimits sm = sm_of("h200");
   EXPECT_FALSE(needs_opt_in(sm, {.static_smem_bytes = 48 * kib}));
   EXPECT_FALSE(needs_opt_in(sm, {.dynamic_smem_bytes = 48 * kib}));

@@ -45,7 +45,7 @@ std::vector<CaseSpec> cases(const std::string& experiment, Preset preset = Prese
   return plan_cases(names, theory::find_device("h200").sm, preset);
 }
 
-TEST(Ordinary, EachDialIsAnExperiment) {
+TEST(UserKernels, EachDialIsAnExperiment) {
   detail::add_kernel(function(), {.name = "three", .threads = 1000, .bytes = 800}, setup);
   detail::add_kernel(function(32), {.name = "three", .threads = 1000, .bytes = 800}, setup);
   detail::add_kernel(function(), {.name = "fixed", .waves = 2, .flop = 1, .block_sizes = {96}}, setup);
@@ -63,38 +63,38 @@ TEST(Ordinary, EachDialIsAnExperiment) {
   EXPECT_EQ(cases("fixed_warps").front().block_size, 96);
 }
 
-TEST(Ordinary, TheLaunchIsTheUsersOwn) {
+TEST(UserKernels, LaunchUsesTheUsersConfiguration) {
   const auto found = std::ranges::find(variants(), "three", &Variant::family);
   ASSERT_NE(found, variants().end());
   EXPECT_EQ(found->ceiling, Ceiling::dram);
   EXPECT_EQ(found->grid_size(256), 4);
-  Arena nowhere({.input_bytes = 1 << 20, .output_bytes = 1 << 20});
-  EXPECT_EQ(found->max_iterations(nowhere, {}), 1);
-  const Problem problem = found->prepare(nowhere, {});
+  Arena no_memory({.input_bytes = 1 << 20, .output_bytes = 1 << 20});
+  EXPECT_EQ(found->max_iterations(no_memory, {}), 1);
+  const Problem problem = found->prepare(no_memory, {});
   EXPECT_EQ(problem.work.bytes, 800);
-  EXPECT_FALSE(problem.reference_reaches) << "nothing was expected: two launches are compared";
+  EXPECT_FALSE(problem.reference_covers_timed) << "nothing was expected: two launches are compared";
   problem.launch({.grid_size = 4, .block_size = 256, .dynamic_smem_bytes = 1024}, Census{}, nullptr);
   EXPECT_EQ(last.grid.x, 4u);
   EXPECT_EQ(last.block_size, 256);
   EXPECT_EQ(last.dynamic_smem_bytes, 1024u);
 }
 
-TEST(Ordinary, DataThatDoesNotFitIsTold) {
+TEST(UserKernels, ReportsDataThatDoesNotFit) {
   const auto ask = [](std::size_t count) {
     return [=](Data& data) -> Launcher {
       static_cast<void>(data.output<double>(count));
       return [](const LaunchConfig&) {};
     };
   };
-  const Arena nowhere({.input_bytes = 1 << 20, .output_bytes = 1 << 20});
-  EXPECT_TRUE(UserData::fits(nowhere, ask(1 << 17)));
-  EXPECT_FALSE(UserData::fits(nowhere, ask((1 << 17) + 1)));
-  EXPECT_FALSE(UserData::fits(nowhere, ask(std::size_t{1} << 60)));
+  const Arena no_memory({.input_bytes = 1 << 20, .output_bytes = 1 << 20});
+  EXPECT_TRUE(UserData::fits(no_memory, ask(1 << 17)));
+  EXPECT_FALSE(UserData::fits(no_memory, ask((1 << 17) + 1)));
+  EXPECT_FALSE(UserData::fits(no_memory, ask(std::size_t{1} << 60)));
 }
 
-TEST(Ordinary, WhatLeavesNothingBehindIsNotVerified) {
-  Arena nowhere({.input_bytes = 1 << 20, .output_bytes = 1 << 20});
-  UserData data(nowhere, "none");
+TEST(UserKernels, KernelsWithoutOutputCannotBeVerified) {
+  Arena no_memory({.input_bytes = 1 << 20, .output_bytes = 1 << 20});
+  UserData data(no_memory, "none");
   static_cast<Data&>(data).input<float>(10);
   EXPECT_THROW(data.require_results(), std::runtime_error);
   float other = 0;
@@ -103,7 +103,7 @@ TEST(Ordinary, WhatLeavesNothingBehindIsNotVerified) {
 }
 
 /// Each in a process of its own: the first mistake of a program stays.
-TEST(OrdinaryDeathTest, WrongFactsAreOneLine) {
+TEST(UserKernelsDeathTest, WrongKernelFactsAreReportedInOneLine) {
   const auto said = [](KernelFacts facts, const std::string& line) {
     EXPECT_EXIT(
         {
@@ -127,7 +127,7 @@ TEST(OrdinaryDeathTest, WrongFactsAreOneLine) {
 }
 
 /// Becomes this test again, which then has no test to run.
-TEST(GoingOnDeathTest, AnotherProcessTakesOverWhileRowsAreAdded) {
+TEST(ExecResumeDeathTest, ReplacesTheProcessOnlyIfRowsWereAdded) {
   setenv("GTEST_FILTER", "None.*", 1);
   EXPECT_EXIT(
       {

@@ -55,13 +55,13 @@ Kernel read(const Profile& p, const std::string& loop = copy_loop) {
 std::string refusal(const Profile& p, const std::string& loop = copy_loop) {
   try {
     (void)read(p, loop);
-  } catch (const Refused& why) {
+  } catch (const UnsupportedProfile& why) {
     return why.what();
   }
   return "";
 }
 
-TEST(Flow, WhatStreamsComesFromDramAndGoesThere) {
+TEST(Flow, StreamingTrafficGoesToDram) {
   const Kernel k = read(stream());
   EXPECT_NEAR(k.facts.dram_bytes, 2 * 16 * trips, 1)
       << "per thread; what the L2 holds at the end is on its way";
@@ -73,7 +73,7 @@ TEST(Flow, WhatStreamsComesFromDramAndGoesThere) {
   EXPECT_EQ(k.grid_size, 1320);
 }
 
-TEST(Flow, CachesAnswerWhatTheCountersSay) {
+TEST(Flow, HitRatesMatchTheCounters) {
   Profile p = stream();
   const double sectors = p.need("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum");
   p.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum"] = sectors / 2;
@@ -86,7 +86,7 @@ TEST(Flow, CachesAnswerWhatTheCountersSay) {
   EXPECT_EQ(k.assumptions.front(), "the L1 still serves 50 % of the bytes loaded");
 }
 
-TEST(Flow, StoresThatFillSectorsByHalvesAllBelongToTheLoop) {
+TEST(Flow, HalfSectorStoresCountAsLoopTraffic) {
   Profile p = stream();
   p.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] *= 2;
   const Kernel k = read(p);
@@ -94,7 +94,7 @@ TEST(Flow, StoresThatFillSectorsByHalvesAllBelongToTheLoop) {
   EXPECT_EQ(k.facts.epilogue_bytes, 0);
 }
 
-TEST(Flow, StoresBehindTheLoopAreToldByTheirRequests) {
+TEST(Flow, RequestsIdentifyStoresAfterTheLoop) {
   Profile p = stream();
   p.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"] = warps;  // one of each warp
   p.metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] = 16 * warps;
@@ -104,7 +104,7 @@ TEST(Flow, StoresBehindTheLoopAreToldByTheirRequests) {
   EXPECT_NEAR(k.facts.dram_bytes, 16 * trips, 1);
 }
 
-TEST(Flow, WideLoadsThatLieAskewTouchMoreLines) {
+TEST(Flow, MisalignedWideLoadsTouchMoreLines) {
   Profile p = stream();
   double& wavefronts = p.metrics["l1tex__t_output_wavefronts_pipe_lsu_mem_global_op_ld.sum"];
   wavefronts = 1.98 * warps * trips;
@@ -113,13 +113,13 @@ TEST(Flow, WideLoadsThatLieAskewTouchMoreLines) {
   EXPECT_NEAR(read(p).facts.flow.layout.lines, 1, 1e-9) << "those are requests that went again";
 }
 
-TEST(Flow, BankConflictsAreWavefrontsOverTheLeast) {
+TEST(Flow, BankConflictsAreExcessWavefronts) {
   Profile p = stream();
   p.metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"] = 4 * warps * trips;
   EXPECT_NEAR(read(p, "LDS.32 1 0 - 00 10 00\n").facts.flow.layout.bank_conflict, 4, 1e-9);
 }
 
-TEST(Flow, WhatIsOutsideTheModelIsRefused) {
+TEST(Flow, RejectsFeaturesOutsideTheModel) {
   Profile p = stream();
   p.metrics["launch__cluster_size"] = 2;
   EXPECT_EQ(refusal(p), "it runs in clusters of 2 blocks, and the network between SMs is outside the model");
@@ -137,14 +137,14 @@ TEST(Flow, WhatIsOutsideTheModelIsRefused) {
   EXPECT_EQ(refusal(p), "") << "one of each warp, behind its loop, decides nothing";
 }
 
-TEST(Flow, WhatIsMissingIsNamed) {
+TEST(Flow, NamesTheMissingMetric) {
   Profile p = stream();
   p.metrics.erase("dram__bytes_read.sum");
   EXPECT_EQ(refusal(p),
             "the report lacks dram__bytes_read.sum; `occbench whatif --print-ncu-command` has it");
 }
 
-TEST(Profiles, UnitsGroupsAndInstancesAreRead) {
+TEST(NcuProfiles, ParsesUnitsThousandsAndInstances) {
   const auto all = read_profiles(
       "==PROF== Connected\n"
       "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"CC\",\"gpu__time_duration.sum\","
@@ -158,7 +158,7 @@ TEST(Profiles, UnitsGroupsAndInstancesAreRead) {
   EXPECT_EQ(all[0].count_executions("ATOMS"), 0);
 }
 
-TEST(Code, AddressesAreSaidAsRunsWithTheirGaps) {
+TEST(WhatIfCode, EncodesExecutedAddressesAsRuns) {
   Profile p = stream();
   p.parts["inst_executed"] = {{"0x7f0010", 8}, {"0x7f0000", 8}, {"0x7f0040", 96}};
   const auto words = machine_code_words("app", p);
@@ -167,14 +167,15 @@ TEST(Code, AddressesAreSaidAsRunsWithTheirGaps) {
   EXPECT_EQ(words.back(), "8*2,0*2,96*1");
 }
 
-TEST(Code, WithoutInstancesTheNumberOfInstructionsServes) {
+TEST(WhatIfCode, FallsBackToTheInstructionCount) {
   const auto words = machine_code_words("app", stream());
   EXPECT_EQ(words[words.size() - 2], "--instructions");
-  EXPECT_THROW((void)parse_code("nonsense"), Refused);
-  EXPECT_THROW((void)parse_code("kernel measured 17 0 0 0 0.001\n"), Refused) << "cut off after its header";
+  EXPECT_THROW((void)parse_code("nonsense"), UnsupportedProfile);
+  EXPECT_THROW((void)parse_code("kernel measured 17 0 0 0 0.001\n"), UnsupportedProfile)
+      << "cut off after its header";
 }
 
-class Asked : public testing::Test {
+class AnchoredModel : public testing::Test {
  protected:
   Gpu gpu{.facts = theory::find_device("h200"), .parameters = parameters(), .ranges = {}};
 
@@ -199,7 +200,7 @@ class Asked : public testing::Test {
   }
 };
 
-TEST_F(Asked, TheSameLaunchTakesTheSameTime) {
+TEST_F(AnchoredModel, UnchangedLaunchHasRatioOne) {
   const Anchored kernel = chains(modelled() * 1.1);
   EXPECT_NEAR(kernel.model_error(), 1 / 1.1 - 1, 0.01);
   const Answer same = kernel.ask({kernel.kernel().footprint, kernel.kernel().grid_size});
@@ -208,7 +209,7 @@ TEST_F(Asked, TheSameLaunchTakesTheSameTime) {
   EXPECT_GE(same.high_ratio, 1);
 }
 
-TEST_F(Asked, ALoneBlockWaitsForItsOwnChain) {
+TEST_F(AnchoredModel, SingleBlockIsLatencyBound) {
   const Anchored kernel = chains(modelled());
   theory::Footprint lone = kernel.kernel().footprint;
   lone.dynamic_smem_bytes = 200 << 10;
@@ -219,7 +220,7 @@ TEST_F(Asked, ALoneBlockWaitsForItsOwnChain) {
   EXPECT_EQ(kernel.grid_in_waves(lone), 83) << "1320 blocks are 82.5 times sixteen";
 }
 
-TEST_F(Asked, ErrorsOfTheMeasuredLaunchStayWithIt) {
+TEST_F(AnchoredModel, ModelErrorCarriesOverOnlyPartly) {
   theory::Footprint lone = chains(modelled()).kernel().footprint;
   lone.dynamic_smem_bytes = 200 << 10;
   const double exact = chains(modelled()).ask({lone, 1320}).time_ratio;
@@ -228,17 +229,17 @@ TEST_F(Asked, ErrorsOfTheMeasuredLaunchStayWithIt) {
   EXPECT_GT(slower, exact / 1.1);
 }
 
-TEST_F(Asked, AModelThatIsFarOffIsNotAsked) {
+TEST_F(AnchoredModel, RejectsAModelFarFromTheMeasurement) {
   const double time = modelled();
-  EXPECT_THROW((void)chains(time * 1.3), Refused);
-  EXPECT_THROW((void)chains(time * 0.8), Refused);
+  EXPECT_THROW((void)chains(time * 1.3), UnsupportedProfile);
+  EXPECT_THROW((void)chains(time * 0.8), UnsupportedProfile);
 }
 
-TEST_F(Asked, BlocksThatCannotLaunchAreRefused) {
+TEST_F(AnchoredModel, RejectsBlocksThatCannotLaunch) {
   const Anchored kernel = chains(modelled());
   theory::Footprint huge = kernel.kernel().footprint;
   huge.dynamic_smem_bytes = 300 << 10;
-  EXPECT_THROW((void)kernel.ask({huge, 1320}), Refused);
+  EXPECT_THROW((void)kernel.ask({huge, 1320}), UnsupportedProfile);
 }
 
 }  // namespace

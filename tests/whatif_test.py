@@ -82,7 +82,7 @@ class WhatIf(unittest.TestCase):
         # It waits for memory, with a quarter of its warps.
         self.assertGreater(float(asked[3]["time_ratio"]), 3)
 
-    def test_the_binary_says_the_code_itself(self) -> None:
+    def test_binary_replaces_the_code_listing(self) -> None:
         words = ("whatif", f"{self.folder}/{LATENCY}.csv", "--binary", str(OCCBENCH), "--block-size", "256")
         done = occbench(*words, "--format", "csv", gpu=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -95,7 +95,7 @@ class WhatIf(unittest.TestCase):
         for words, size in (("", blocks), ("--grid waves", blocks // 2)):
             self.assertEqual(self.rows(f"--registers 64 {words}")[1]["grid_size"], str(size))
 
-    def test_without_a_question_the_usual_ones(self) -> None:
+    def test_default_changes_without_options(self) -> None:
         dials = [(row["dial"], row["value"]) for row in self.rows("")]
         self.assertEqual([v for d, v in dials if d == "block_size"], ["64", "256", "512", "1024"])
         self.assertIn(("registers_per_thread", "33"), dials)
@@ -124,7 +124,7 @@ class WhatIf(unittest.TestCase):
         long = [line for line in (*table.splitlines()[:2], *sentences.splitlines()) if len(line) > 80]
         self.assertEqual(long, [])
 
-    def test_what_has_no_answer_says_why(self) -> None:
+    def test_reports_why_there_is_no_answer(self) -> None:
         cases = {
             f"--registers 16 {LATENCY}": "fewer registers than its 17 may spill; `occbench caps`",
             f"--registers 16 --spilled 8 {LATENCY}": "spills 8 B, which the profile does not show",
@@ -139,7 +139,7 @@ class WhatIf(unittest.TestCase):
                 self.assertEqual((row["time_ratio"], row["blocks_per_sm"]), ("", ""))
         self.assertEqual(len(self.rows("--registers 16 --spilled 0")), 2)
 
-    def test_kernels_that_are_outside(self) -> None:
+    def test_rejects_kernels_outside_the_model(self) -> None:
         plain = self.reports[LATENCY]
         edits = {
             "clusters": ({"launch__cluster_size": "2"}, "it runs in clusters of 2 blocks"),
@@ -204,13 +204,13 @@ class WhatIf(unittest.TestCase):
                 self.assertIn(sentence, done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1)
 
-    def test_one_kernel_of_several(self) -> None:
+    def test_selects_one_kernel_of_several(self) -> None:
         two = self.write("several.csv", self.reports[SPILLS], self.reports[LATENCY])
         (self.folder / "several.txt").write_text((self.folder / f"{LATENCY}.txt").read_text())
         words = "--kernel intensity --block-size 64"
         self.assertEqual(self.rows(words, two.stem), self.rows("--block-size 64"))
 
-    def test_the_call_of_ncu_measures_what_is_read(self) -> None:
+    def test_printed_ncu_command_has_the_required_metrics(self) -> None:
         said = occbench("whatif", "--print-ncu-command", gpu=False).stdout
         self.assertTrue(said.startswith("ncu ") and said.endswith(" APP\n"), said)
         self.assertIn("--page raw", said)
@@ -219,7 +219,7 @@ class WhatIf(unittest.TestCase):
 
 
 class Figures(unittest.TestCase):
-    def test_docs_say_what_comes_out(self) -> None:
+    def test_docs_match_the_evaluation(self) -> None:
         words = [sys.executable, ROOT / "tests/whatif/evaluate.py", "--csv", "--occbench", OCCBENCH]
         found = subprocess.run(words, text=True, capture_output=True, check=True).stdout
         self.assertEqual(found, (ROOT / "docs/data/whatif.csv").read_text())

@@ -241,9 +241,9 @@ bool is_binary_input() {
 Json inspect_binary(const std::string& source) {
   binary::Contents contents = binary::read_binary(Descriptor(0), source);
   if (contents.kernels.empty())
-    throw UserError(Exit::file, contents.complaints.empty()
+    throw UserError(Exit::file, contents.warnings.empty()
                                     ? source + ": has PTX or link-time code, and no machine code"
-                                    : contents.complaints.front());
+                                    : contents.warnings.front());
   Inspector inspector("", resolve_offline, {}, std::nullopt);
   std::vector<InspectedKernel> rows;
   for (const binary::CompiledKernel& kernel : contents.kernels)
@@ -251,7 +251,7 @@ Json inspect_binary(const std::string& source) {
   std::ostringstream out;
   print_all_columns(out, "json", rows);
   std::string notes;
-  for (const std::string& complaint : contents.complaints) notes += printable(complaint) + '\n';
+  for (const std::string& complaint : contents.warnings) notes += printable(complaint) + '\n';
   return {{"source", "machine code"},
           {"notes", notes},
           {"assumed_block_size", false},

@@ -26,7 +26,7 @@ const AddExperiment block_size{{
             kernels.push_back(&sweep.variant("fma_chain", "two-operand-ilp4"));
             kernels.push_back(&sweep.variant("fma_chain", "three-operand-ilp1"));
           }
-          const int step = sweep.quick() ? 64 : 32;
+          const int step = sweep.is_quick() ? 64 : 32;
           for (const Variant* kernel : kernels) {
             if (step > 32) sweep.add({.variant = kernel, .block_size = 32});
             for (int block = step; block <= sweep.sm().max_threads_per_block; block += step)

@@ -66,7 +66,7 @@ const AddExperiment block_size_pick{{
           for (const Representative& r : representatives) {
             if (!sweep.at_least(r.from)) continue;
             std::vector<int> blocks{32, 64, 128, 256, 512, 1024};
-            if (sweep.quick()) blocks = {32, 128, 512, 1024};
+            if (sweep.is_quick()) blocks = {32, 128, 512, 1024};
             if (r.register_cap != 0) blocks.insert(blocks.end(), {640, 768, 896});
             if (sweep.at_least(Preset::full)) blocks.insert(blocks.end(), {96, 192, 384});
             if (sweep.at_least(Preset::full) && r.register_cap == 0) blocks.push_back(768);

@@ -48,7 +48,7 @@ const AddExperiment carveout{{
           if (!sweep.at_least(Preset::full)) kernels = {reuse};
           kernels.push_back(&sweep.variant("stream", "read-f32-4B-ilp1"));
           std::vector<int> percents = carveouts(sm, block);
-          if (sweep.quick() && percents.size() > 2) percents = {percents.front(), percents.back()};
+          if (sweep.is_quick() && percents.size() > 2) percents = {percents.front(), percents.back()};
           for (const Variant* kernel : kernels)
             for (const int percent : percents)
               sweep.add({.variant = kernel, .block_size = block, .carveout_percent = percent});

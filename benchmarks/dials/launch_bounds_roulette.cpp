@@ -60,7 +60,7 @@ const AddExperiment launch_bounds_roulette{{
     .define =
         [](Sweep& sweep) {
           for (const Variant* v : sweep.variants("launch_bounds_roulette")) {
-            if (sweep.quick() ? !is_essential(*v) : !sweep.at_least(Preset::full) && is_intermediate(*v))
+            if (sweep.is_quick() ? !is_essential(*v) : !sweep.at_least(Preset::full) && is_intermediate(*v))
               continue;
             const int block = v->fixed_block_size != 0 ? v->fixed_block_size : 256;
             const int carveout = carveout_of(sweep, *v);

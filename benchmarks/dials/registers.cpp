@@ -24,7 +24,8 @@ const AddExperiment registers{{
               for (const int block : blocks) {
                 const bool is_bounded = v->dials.route == RegisterRoute::launch_bounds;
                 if (is_bounded && block != 256) continue;  // compiled for blocks of 256
-                if (sweep.quick() && v->dials.register_cap % 8 != 0 && v->dials.register_cap > 33) continue;
+                if (sweep.is_quick() && v->dials.register_cap % 8 != 0 && v->dials.register_cap > 33)
+                  continue;
                 sweep.add({.variant = v, .block_size = block});
               }
         },

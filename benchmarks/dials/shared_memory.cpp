@@ -20,7 +20,7 @@ const AddExperiment shared_memory{{
           std::vector<int> blocks{256};
           if (sweep.at_least(Preset::full)) blocks.insert(blocks.end(), {64, 128, 512});
           const theory::SmLimits& sm = sweep.sm();
-          const std::size_t step = std::size_t{sweep.quick() ? 16U : 4U} << 10;
+          const std::size_t step = std::size_t{sweep.is_quick() ? 16U : 4U} << 10;
           for (const Variant* kernel : kernels)
             for (const int block : blocks) {
               std::vector<std::size_t> bytes;
@@ -30,7 +30,7 @@ const AddExperiment shared_memory{{
                 const std::size_t share = sm.smem_per_sm_bytes / static_cast<std::size_t>(n) / 128 * 128;
                 if (share <= sm.smem_reserved_per_block_bytes) continue;
                 const std::size_t max_bytes = share - sm.smem_reserved_per_block_bytes;
-                if (sweep.quick() && n > 4) continue;
+                if (sweep.is_quick() && n > 4) continue;
                 bytes.push_back(max_bytes);
                 bytes.push_back(max_bytes + 128);
               }

@@ -19,7 +19,7 @@ const AddExperiment short_blocks{{
         [](Sweep& sweep) {
           for (const char* const name : {"read-f32-4B-ilp1", "triad-f32-4B-ilp1"})
             sweep.add_short_blocks(sweep.variant("stream", name));
-          if (sweep.quick()) return;
+          if (sweep.is_quick()) return;
           for (const char* const name : {"init-f32-4B-ilp1", "scale-f32-4B-ilp1"})
             sweep.add_short_blocks(sweep.variant("stream", name));
           sweep.add_short_blocks(sweep.variant("stencil", "f32-points3"));

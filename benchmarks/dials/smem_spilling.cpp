@@ -28,7 +28,7 @@ const AddExperiment smem_spilling{{
           constexpr int block_size = 256;
           constexpr int few_blocks = 2;  // by ballast: shared memory limits both kernels alike
           for (const Variant* v : sweep.variants("register_pressure", "smem-spilling")) {
-            if (sweep.quick() && v->dials.register_cap != 32) continue;
+            if (sweep.is_quick() && v->dials.register_cap != 32) continue;
             for (const Variant* each : {&sweep.variant(v->family, v->baseline), v}) {
               sweep.add({.variant = each, .block_size = block_size});
               if (sweep.at_least(Preset::standard))

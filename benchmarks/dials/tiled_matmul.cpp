@@ -29,7 +29,7 @@ const AddExperiment tiled_matmul{{
                 std::min(sm.max_threads_per_sm / v->fixed_block_size, sm.max_blocks_per_sm);
             for (int blocks = 1; blocks <= max_blocks;
                  blocks = blocks < 4 ? blocks + 1 : blocks + std::max(1, max_blocks / 8))
-              if (!sweep.quick() || blocks == 1 || blocks == max_blocks / 2 || blocks == max_blocks)
+              if (!sweep.is_quick() || blocks == 1 || blocks == max_blocks / 2 || blocks == max_blocks)
                 sweep.add({.variant = v, .resident_blocks = blocks});
           }
         },

@@ -18,11 +18,11 @@ const AddExperiment black_scholes{{
               sweep.by_preset({8, 64}, {8, 16, 32, 48, 64}, {4, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64});
           for (const Variant* v : sweep.variants("black_scholes")) {
             const bool is_uncapped = v->dials.register_cap == 0;
-            if (sweep.quick() ? is_uncapped && v->dials.ilp != 2 : true)
+            if (sweep.is_quick() ? is_uncapped && v->dials.ilp != 2 : true)
               sweep.add_resident_warps(*v, 128, warps);
             if (sweep.at_least(Preset::full))
               sweep.add_resident_warps(*v, 256, warps);
-            else if (!sweep.quick() && is_uncapped)
+            else if (!sweep.is_quick() && is_uncapped)
               sweep.add_resident_warps(*v, 256, std::vector{16, 32, 64});
           }
         },

@@ -25,11 +25,12 @@ const AddExperiment convolution{{
             const bool is_main_block = v->fixed_block_size == 128;
             const bool is_main =
                 is_main_block && !v->name.starts_with("radius2") && v->dials.register_cap == 0;
-            if (sweep.at_least(Preset::full) || (is_main && !sweep.quick()))
+            if (sweep.at_least(Preset::full) || (is_main && !sweep.is_quick()))
               sweep.add_resident_warps(*v, v->fixed_block_size, warps);
-            else if (sweep.quick() ? is_main && is_extreme
-                                   : is_main_block || (is_extreme && v->name.starts_with("radius3")))
-              sweep.add_resident_warps(*v, v->fixed_block_size, sweep.quick() ? std::vector{8, 32} : warps);
+            else if (sweep.is_quick() ? is_main && is_extreme
+                                      : is_main_block || (is_extreme && v->name.starts_with("radius3")))
+              sweep.add_resident_warps(*v, v->fixed_block_size,
+                                       sweep.is_quick() ? std::vector{8, 32} : warps);
           }
         },
 }};

@@ -20,10 +20,11 @@ const AddExperiment electrostatic{{
             const Dials& dials = v->dials;
             const bool is_main_block = v->fixed_block_size == 128;
             const bool is_extreme = dials.ilp == 1 || dials.ilp == 8;
-            if (sweep.at_least(Preset::full) || (is_main_block && !sweep.quick()))
+            if (sweep.at_least(Preset::full) || (is_main_block && !sweep.is_quick()))
               sweep.add_resident_warps(*v, v->fixed_block_size, warps);
-            else if (sweep.quick() ? is_extreme && is_main_block && dials.register_cap == 0 : is_extreme)
-              sweep.add_resident_warps(*v, v->fixed_block_size, sweep.quick() ? warps : std::vector{8, 32});
+            else if (sweep.is_quick() ? is_extreme && is_main_block && dials.register_cap == 0 : is_extreme)
+              sweep.add_resident_warps(*v, v->fixed_block_size,
+                                       sweep.is_quick() ? warps : std::vector{8, 32});
           }
         },
 }};

@@ -25,7 +25,7 @@ const AddExperiment lattice_boltzmann{{
             if (sweep.at_least(Preset::full)) {
               sweep.add_resident_warps(*v, 128, all_warps);
               if (v->dials.register_cap == 0) sweep.add_resident_warps(*v, 256, few_warps);
-            } else if (sweep.quick()) {
+            } else if (sweep.is_quick()) {
               if (is_extreme) sweep.add_resident_warps(*v, 128, few_warps);
             } else {
               sweep.add_resident_warps(*v, 128, is_one_site ? warps_of_one : warps_of_several);

@@ -32,14 +32,15 @@ const AddExperiment layer_norm{{
               if (is_per_warp) sweep.add_resident_warps(*v, 256, all_warps);
               continue;
             }
-            if (sweep.quick() && !(is_wide && is_uncapped && has_both_forms && block_size == 128)) continue;
+            if (sweep.is_quick() && !(is_wide && is_uncapped && has_both_forms && block_size == 128))
+              continue;
             std::vector<int> warps{16};
-            if (is_wide && is_uncapped && !sweep.quick()) warps = {4, 8, 16};
+            if (is_wide && is_uncapped && !sweep.is_quick()) warps = {4, 8, 16};
             if (warps.size() > 1 && has_both_forms) warps.push_back(32);
             if (is_wide || has_both_forms) sweep.add_resident_warps(*v, block_size, warps);
             if (is_wide || dials.tile_width == 2048)  // as many warps as registers allow
               sweep.add({.variant = v, .block_size = block_size});
-            if (is_per_warp && has_both_forms && is_wide && is_uncapped && !sweep.quick())
+            if (is_per_warp && has_both_forms && is_wide && is_uncapped && !sweep.is_quick())
               sweep.add_resident_warps(*v, 256, one);
           }
         },

@@ -19,11 +19,11 @@ const AddExperiment monte_carlo{{
               sweep.by_preset({4, 16}, {4, 8, 16, 32, 64}, {4, 8, 12, 16, 20, 24, 32, 40, 48, 64});
           for (const Variant* v : sweep.variants("monte_carlo")) {
             const bool is_extreme = v->dials.register_cap == 0 && v->dials.ilp != 2;
-            if (!sweep.quick() || is_extreme) sweep.add_resident_warps(*v, 128, warps);
+            if (!sweep.is_quick() || is_extreme) sweep.add_resident_warps(*v, 128, warps);
             for (const int block_size : {64, 256})
               if (sweep.at_least(Preset::full))
                 sweep.add_resident_warps(*v, block_size, warps);
-              else if (!sweep.quick() && is_extreme)
+              else if (!sweep.is_quick() && is_extreme)
                 sweep.add_resident_warps(*v, block_size, std::vector{8, 32});
           }
         },

@@ -19,10 +19,10 @@ const AddExperiment mri{{
             if (v->fixed_block_size == 0) continue;  // from constant memory
             const bool is_extreme = v->dials.register_cap == 0 && v->dials.ilp != 2;
             std::vector<int> warps = is_extreme ? std::vector{4, 8, 16, 32, 64} : std::vector{4, 16, 32};
-            if (sweep.quick()) warps = is_extreme ? std::vector{4, 16} : std::vector<int>{};
+            if (sweep.is_quick()) warps = is_extreme ? std::vector{4, 16} : std::vector<int>{};
             if (full) warps = {4, 8, 12, 16, 20, 24, 32, 40, 48, 64};
             if (v->fixed_block_size == 128) sweep.add_resident_warps(*v, 128, warps);
-            if (v->fixed_block_size == 128 || sweep.quick()) continue;
+            if (v->fixed_block_size == 128 || sweep.is_quick()) continue;
             sweep.add_resident_warps(*v, 256, full ? warps : std::vector{8, 32});
           }
         },

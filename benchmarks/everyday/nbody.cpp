@@ -17,7 +17,7 @@ const AddExperiment nbody{{
               sweep.by_preset({4, 16}, {4, 8, 16, 32, 48}, {4, 8, 12, 16, 20, 24, 32, 40, 48, 64});
           for (const Variant* v : sweep.variants("nbody")) {
             const bool is_block_128 = v->fixed_block_size == 128;
-            if (!sweep.quick() || (is_block_128 && v->dials.register_cap == 0))
+            if (!sweep.is_quick() || (is_block_128 && v->dials.register_cap == 0))
               sweep.add_resident_warps(
                   *v, v->fixed_block_size,
                   is_block_128 || sweep.at_least(Preset::full) ? warps : std::vector{8, 32});

@@ -17,7 +17,7 @@ const AddExperiment pixels{{
         [](Sweep& sweep) {
           sweep.add_short_blocks(sweep.variant("pixels", "blend1"));
           sweep.add_short_blocks(sweep.variant("pixels", "blend4"), 4);
-          if (sweep.quick()) return;
+          if (sweep.is_quick()) return;
           sweep.add_short_blocks(sweep.variant("pixels", "luma1"));
           sweep.add_short_blocks(sweep.variant("pixels", "luma4"), 4);
           sweep.add_short_blocks(sweep.variant("pixels", "tone1"));

@@ -22,10 +22,11 @@ const AddExperiment scan{{
           for (const Variant* v : sweep.variants("scan")) {
             const int block_size = v->fixed_block_size;
             const int elements = v->dials.tile_width / block_size;
-            if (sweep.quick() && (block_size != 256 || elements == 4 || v->dials.register_cap > 0)) continue;
+            if (sweep.is_quick() && (block_size != 256 || elements == 4 || v->dials.register_cap > 0))
+              continue;
             std::span<const int> warps = other_warps;
             if (block_size == 256) warps = main_warps;
-            if (sweep.quick()) warps = quick_warps;
+            if (sweep.is_quick()) warps = quick_warps;
             if (sweep.at_least(Preset::full)) warps = all_warps;
             sweep.add_resident_warps(*v, block_size, warps);
           }

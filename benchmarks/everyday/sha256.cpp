@@ -23,10 +23,10 @@ const AddExperiment sha256{{
             const bool is_extreme =
                 is_uncapped && v->dials.ilp != 2 && v->name.find("-rounds16") != std::string::npos;
             std::vector<int> warps = is_uncapped ? std::vector{4, 8, 16, 32, 64} : std::vector{4, 16, 32, 64};
-            if (sweep.quick()) warps = is_extreme ? std::vector{4, 16} : std::vector<int>{};
+            if (sweep.is_quick()) warps = is_extreme ? std::vector{4, 16} : std::vector<int>{};
             if (full) warps = {4, 8, 12, 16, 20, 24, 32, 40, 48, 64};
             sweep.add_resident_warps(*v, 128, warps);
-            if (sweep.quick() || !(full ? is_uncapped : is_extreme)) continue;
+            if (sweep.is_quick() || !(full ? is_uncapped : is_extreme)) continue;
             sweep.add_resident_warps(*v, 256, full ? warps : std::vector{8, 16});
           }
         },

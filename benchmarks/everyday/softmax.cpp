@@ -28,9 +28,9 @@ const AddExperiment softmax{{
               sweep.add_resident_warps(*v, block_size, all_warps);
               continue;
             }
-            if (sweep.quick() && !(is_wide && v->dials.tile_width == 1024 && block_size == 128)) continue;
-            sweep.add_resident_warps(*v, block_size,
-                                     is_wide && !sweep.quick() ? std::span<const int>(standard_warps) : one);
+            if (sweep.is_quick() && !(is_wide && v->dials.tile_width == 1024 && block_size == 128)) continue;
+            sweep.add_resident_warps(
+                *v, block_size, is_wide && !sweep.is_quick() ? std::span<const int>(standard_warps) : one);
             sweep.add({.variant = v, .block_size = block_size});  // as many warps as registers allow
           }
         },

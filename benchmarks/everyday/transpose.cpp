@@ -20,7 +20,7 @@ const AddExperiment transpose{{
           const auto warps =
               sweep.by_preset({8, 64}, {8, 16, 32, 64}, {4, 8, 12, 16, 24, 32, 40, 48, 56, 64});
           for (const Variant* v : sweep.variants("transpose"))
-            if (!sweep.quick() || v->dials.bank_conflict != 4)
+            if (!sweep.is_quick() || v->dials.bank_conflict != 4)
               sweep.add_resident_warps(*v, v->fixed_block_size, warps);
         },
 }};

@@ -28,7 +28,7 @@ std::vector<std::string> with_environment(const std::vector<std::string>& flags)
 BenchmarkFlags parse_benchmark_flags(const std::vector<std::string>& flags);
 
 /// Matches as Google Benchmark does: a leading '-' inverts, empty and "all" match
-/// everything. RE2's syntax. Throws UserError (Exit::usage) when it is no regular expression, or has over
+/// everything. RE2's syntax. Throws UserError (Exit::usage) when it is not a regular expression, or has over
 /// 4,096 bytes.
 std::function<bool(const std::string&)> benchmark_filter(std::string filter);
 

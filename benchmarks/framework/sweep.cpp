@@ -41,7 +41,7 @@ Preset parse_preset(std::string_view name) {
 
 std::vector<int> Sweep::by_preset(std::vector<int> in_quick, std::vector<int> in_standard,
                                   std::vector<int> in_full) const {
-  return quick() ? in_quick : at_least(Preset::full) ? in_full : in_standard;
+  return is_quick() ? in_quick : at_least(Preset::full) ? in_full : in_standard;
 }
 
 int Sweep::large_l1_carveout() const {
@@ -84,11 +84,11 @@ void Sweep::add_short_blocks(const Variant& variant, int elements_per_thread) {
   constexpr double one_iteration_s = 1e-9;
   constexpr int elements_per_sm = 480 * 2048;
   std::vector<int> sizes{32, 64, 128, 256, 512, 1024};
-  if (quick()) sizes = {32, 128, 1024};
+  if (is_quick()) sizes = {32, 128, 1024};
   for (const int size : sizes) {
     const int most = std::min(sm_.max_threads_per_sm / size, sm_.max_blocks_per_sm);
     std::set<int> resident{most};
-    if (at_least(Preset::full) || (size == 128 && !quick()))
+    if (at_least(Preset::full) || (size == 128 && !is_quick()))
       for (const int warps : {16, 32}) resident.insert(std::min(most, warps * 32 / size));
     resident.erase(0);
     for (const int blocks : resident)
@@ -106,7 +106,7 @@ void Sweep::add_row_sums(std::string_view family, std::span<const int> warps_per
     const bool is_extreme =
         (dials.bytes_per_access == 4 && dials.ilp == 1) || (dials.bytes_per_access == 16 && dials.ilp == 4);
     const bool is_main_block = v->fixed_block_size == 256;
-    if (at_least(Preset::full) || (quick() ? is_extreme && is_main_block : is_extreme || is_main_block))
+    if (at_least(Preset::full) || (is_quick() ? is_extreme && is_main_block : is_extreme || is_main_block))
       add_resident_warps(*v, v->fixed_block_size, warps_per_sm);
   }
 }
@@ -120,7 +120,7 @@ void Sweep::add_warps_or_bytes(std::string_view family, std::span<const int> nar
     const bool end = v->dials.register_cap == 0 && v->dials.ilp == (is_wide ? 4 : 1);
     if (at_least(Preset::full)) {
       for (const int block_size : {128, 256}) add_resident_warps(*v, block_size, every);
-    } else if (quick()) {
+    } else if (is_quick()) {
       if (end) add_resident_warps(*v, 128, quick_warps);
     } else {
       add_resident_warps(*v, 128, is_wide ? wide : narrow);

@@ -29,7 +29,7 @@ class Sweep {
   [[nodiscard]] const theory::SmLimits& sm() const { return sm_; }
   /// `if (at_least(Preset::full))` guards what only the full run has.
   [[nodiscard]] bool at_least(Preset least) const { return preset_ >= least; }
-  [[nodiscard]] bool quick() const { return preset_ == Preset::quick; }
+  [[nodiscard]] bool is_quick() const { return preset_ == Preset::quick; }
   [[nodiscard]] std::vector<int> by_preset(std::vector<int> in_quick, std::vector<int> in_standard,
                                            std::vector<int> in_full) const;
 
@@ -100,7 +100,7 @@ struct AddExperiment {
   explicit AddExperiment(Experiment experiment);
 };
 
-/// Throws UserError(Exit::usage) on the first name that is no experiment's.
+/// Throws UserError(Exit::usage) on the first name that is not an experiment's.
 void check_experiment_names(std::span<const std::string> names);
 
 /// The cases of the named experiments (all when empty), in order. Throws UserError(Exit::usage) on an unknown

@@ -37,7 +37,7 @@ const AddExperiment barriers{{
     .define =
         [](Sweep& sweep) {
           const std::vector<int> sizes =
-              sweep.quick() ? std::vector{64, 1024} : std::vector{32, 64, 128, 256, 512, 1024};
+              sweep.is_quick() ? std::vector{64, 1024} : std::vector{32, 64, 128, 256, 512, 1024};
           const int all = sweep.sm().max_warps_per_sm();
           const int half = all / 2;
           constexpr int few = 16;  // four per scheduler: just enough to fill the FMA pipe
@@ -46,15 +46,15 @@ const AddExperiment barriers{{
           for (const std::string_view name : {"exchange-uneven", "uneven-free"}) {
             const bool has_barrier = name == "exchange-uneven";
             add_block_sizes(sweep, name, few,
-                            !has_barrier    ? std::vector{128}
-                            : sweep.quick() ? std::vector{64, 512}
-                                            : sizes);
+                            !has_barrier       ? std::vector{128}
+                            : sweep.is_quick() ? std::vector{64, 512}
+                                               : sizes);
             add_block_sizes(sweep, name, all, has_barrier ? sizes : std::vector{128});
           }
           // The same kernel with a constant id and with one known at run time, which reserves all barriers.
           for (const std::string_view name : {"exchange", "named-runtime"})
             sweep.add({.variant = &sweep.variant("barriers", name), .block_size = 64});
-          if (sweep.quick()) return;
+          if (sweep.is_quick()) return;
 
           add_block_sizes(sweep, "sync-fma1", half, sizes);
           add_block_sizes(sweep, "sync-fma64", half, sizes);

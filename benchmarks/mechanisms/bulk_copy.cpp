@@ -53,7 +53,7 @@ void add_plain_loads(Sweep& sweep) {
   const Variant& narrow = sweep.variant("stream", "read-f32-16B-ilp1");
   const Variant& deep = sweep.variant("stream", "read-f32-16B-ilp4");
   constexpr int block = 128;
-  if (sweep.quick()) {
+  if (sweep.is_quick()) {
     sweep.add_resident_warps(narrow, block, std::vector{48});
     sweep.add_resident_warps(deep, sweep.sm().warp_size, std::vector{1});
     return;
@@ -86,7 +86,7 @@ const AddExperiment bulk_copy{{
               {"block_size", ""}},
     .define =
         [](Sweep& sweep) {
-          if (sweep.quick()) {
+          if (sweep.is_quick()) {
             add_pipelines(sweep, "bulk", 4096, {2, 4, 8, 16});
             add_pipelines(sweep, "bulk", 16384, {4, 12});
             add_pipelines(sweep, "bulk", 4096, {4}, 4);

@@ -24,7 +24,7 @@ const AddExperiment cache_reuse{{
           constexpr int block = 128;
           const int max_blocks = sweep.sm().max_threads_per_sm / block;
           std::vector<int> blocks{1, 2, 3, 4, 6, 8, 12, 16};
-          if (sweep.quick()) blocks = {1, 3, 8, 16};
+          if (sweep.is_quick()) blocks = {1, 3, 8, 16};
           if (sweep.at_least(Preset::full)) {
             blocks.clear();
             for (int b = 1; b <= max_blocks; ++b) blocks.push_back(b);
@@ -36,7 +36,7 @@ const AddExperiment cache_reuse{{
           } else {
             for (const char* name : {"ilp1-4KiB", "ilp1-32KiB"})
               kernels.push_back(&sweep.variant("cache_reuse", name));
-            if (!sweep.quick())
+            if (!sweep.is_quick())
               for (const char* name : {"ilp1-8KiB", "ilp1-16KiB", "ilp4-32KiB"})
                 kernels.push_back(&sweep.variant("cache_reuse", name));
           }

@@ -25,11 +25,11 @@ const AddExperiment constant_memory{{
             const bool is_extreme = v->dials.register_cap == 0 && v->dials.ilp != 2;
             if (is_shared && !(is_extreme && v->fixed_block_size == 128)) continue;
             std::vector<int> warps = is_extreme ? std::vector{4, 8, 16, 32, 64} : std::vector{4, 16, 32};
-            if (sweep.quick())
+            if (sweep.is_quick())
               warps = is_extreme && v->dials.ilp == 1 ? std::vector{4, 32} : std::vector<int>{};
             if (full) warps = {4, 8, 12, 16, 20, 24, 32, 40, 48, 64};
             sweep.add_resident_warps(*v, 128, warps);
-            if (is_shared || sweep.quick() || !(full || is_extreme)) continue;
+            if (is_shared || sweep.is_quick() || !(full || is_extreme)) continue;
             sweep.add_resident_warps(*v, 256, full ? warps : std::vector{8, 32});
           }
         },

@@ -18,7 +18,7 @@ const AddExperiment divergence{{
         [](Sweep& sweep) {
           constexpr int block = 128;  // one warp per scheduler
           const int all = sweep.sm().max_warps_per_sm();
-          const bool quick = sweep.quick();
+          const bool quick = sweep.is_quick();
           const std::vector<int> most{all};
           std::vector<int> warps{4, all};
           if (!quick) warps.insert(warps.begin() + 1, 16);

@@ -32,7 +32,7 @@ const AddExperiment intensity{{
               sweep.add_resident_warps(sweep.variant("intensity", ilp + ("-fma" + std::to_string(k))), block,
                                        warps);
           };
-          if (sweep.quick()) {
+          if (sweep.is_quick()) {
             const std::vector<int> warps{4, 16, 32, 64};
             add("ilp1", {0, 256}, warps);
             add("ilp4", {0, 32}, warps);

@@ -16,13 +16,13 @@ const AddExperiment latency_hiding{{
         [](Sweep& sweep) {
           constexpr int block = 128;
           std::vector<int> warps{4, 8, 12, 16, 20, 24, 32, 40, 48, 64};
-          if (sweep.quick()) warps = {4, 8, 16, 32, 64};
+          if (sweep.is_quick()) warps = {4, 8, 16, 32, 64};
           if (sweep.at_least(Preset::full)) {
             warps.clear();
             for (int w = 4; w <= 64; w += 4) warps.push_back(w);
           }
           for (const Variant* v : sweep.variants("fma_chain"))
-            if (!sweep.quick() || v->dials.ilp == 1 || v->dials.ilp == 4)
+            if (!sweep.is_quick() || v->dials.ilp == 1 || v->dials.ilp == 4)
               sweep.add_resident_warps(*v, block, warps);
           for (const Variant* v : sweep.variants("stream")) {
             const bool is_f32_read = v->name.starts_with("read-f32");

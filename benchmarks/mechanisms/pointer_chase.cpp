@@ -44,7 +44,7 @@ const AddExperiment pointer_chase{{
           // second block.
           const int max_threads = sweep.sm().max_threads_per_block;
           for (const Variant* v : sweep.variants(family, "loaded")) {
-            if (sweep.quick() && v->dials.ilp == 1) continue;
+            if (sweep.is_quick() && v->dials.ilp == 1) continue;
             std::vector<int> blocks{64, max_threads};
             if (sweep.at_least(Preset::standard)) blocks = {64, 96, 128, 256, 512, max_threads};
             if (sweep.at_least(Preset::full)) blocks.insert(blocks.end(), {160, 192, 384, 640, 768});

@@ -17,8 +17,8 @@ std::vector<int> warps_for(const Variant& v, const Sweep& sweep) {
   const int conflict = v.dials.bank_conflict;
   if (sweep.at_least(Preset::full)) return {4, 8, 12, 16, 20, 24, 32, 48, 64};
   if (v.name.starts_with("read16B"))
-    return ilp > 1 || sweep.quick() ? std::vector<int>{} : std::vector{4, 8, 16};
-  if (sweep.quick()) {
+    return ilp > 1 || sweep.is_quick() ? std::vector<int>{} : std::vector{4, 8, 16};
+  if (sweep.is_quick()) {
     if (conflict == 1 && (ilp == 1 || ilp == 4)) return {4, 32};
     if (ilp == 1 && (conflict == 2 || conflict == 32)) return {16};
     return {};

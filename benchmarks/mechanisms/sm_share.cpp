@@ -18,7 +18,7 @@ constexpr double block_s = 60e-6;
 std::set<int> sm_counts(const Sweep& sweep) {
   const int all = sweep.sm().sm_count;
   std::set<int> counts{8, 16, 32, 48, 64, 96};
-  if (sweep.quick()) counts = {32, 64};
+  if (sweep.is_quick()) counts = {32, 64};
   if (sweep.at_least(Preset::full))
     for (int sms = granularity; sms < all; sms += granularity) counts.insert(sms);
   counts.erase(counts.lower_bound(all), counts.end());
@@ -65,7 +65,7 @@ const AddExperiment sm_share{{
           const bool has_wgmma = sweep.sm().cc_major == 9;
           const Variant& tensor = sweep.variant("tensor_core", has_wgmma ? "wgmma-n256-ss1" : "mma-acc8");
           for (const bool is_low : {false, true}) {
-            if (is_low && sweep.quick()) continue;
+            if (is_low && sweep.is_quick()) continue;
             add_at_warps(sweep, read, is_low ? 8 : full);
             add_at_warps(sweep, sweep.variant("cache_reuse", "ilp4-64KiB"), is_low ? 8 : full);
             add_at_warps(sweep, sweep.variant("fma_chain", "two-operand-ilp4"), is_low ? 8 : full);

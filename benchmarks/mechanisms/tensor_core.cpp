@@ -22,13 +22,13 @@ const AddExperiment tensor_core{{
     .define =
         [](Sweep& sweep) {
           std::vector<int> warps{4, 8, 12, 16, 32, 64};
-          if (sweep.quick()) warps = {4, 16, 64};
+          if (sweep.is_quick()) warps = {4, 16, 64};
           if (sweep.at_least(Preset::full)) {
             warps.clear();
             for (int w = 4; w <= 64; w += 4) warps.push_back(w);
           }
           for (const Variant* v : sweep.variants("tensor_core", "mma"))
-            if (!sweep.quick() || v->dials.ilp == 1)
+            if (!sweep.is_quick() || v->dials.ilp == 1)
               sweep.add_resident_warps(*v, 128, warps);
             else if (v->dials.ilp == 8)
               sweep.add_resident_warps(*v, 128, std::vector{4, 16});
@@ -46,7 +46,7 @@ const AddExperiment tensor_core{{
               warps_of_variant = {4, 8, 12, 16};
             else if (warpgroups == 1 && v->dials.tile_width != 128)
               warps_of_variant = {4, 8};
-            if (sweep.quick())
+            if (sweep.is_quick())
               warps_of_variant = warpgroups == 1 && !from_registers ? std::vector{4, 12} : std::vector<int>{};
             sweep.add_resident_warps(*v, v->fixed_block_size, warps_of_variant);
           }
@@ -54,7 +54,7 @@ const AddExperiment tensor_core{{
           // Streamed tiles, with and without a producer warp, at 16, 32 and 48 KiB per iteration.
           for (const std::string_view form : {"wgmma-specialised", "wgmma-pipelined"})
             for (const Variant* v : sweep.variants("tensor_core", form))
-              if (!sweep.quick() || (v->promised_threads != 0 && !v->name.ends_with("-b")))
+              if (!sweep.is_quick() || (v->launch_bounds_threads != 0 && !v->name.ends_with("-b")))
                 sweep.add({.variant = v});
         },
 }};

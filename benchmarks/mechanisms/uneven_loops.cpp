@@ -32,12 +32,12 @@ const AddExperiment uneven_loops{{
           };
           add({"escape-items1", "escape-items32", "collatz-items1", "collatz-items32", "rare-1in1",
                "rare-1in32"});
-          if (!sweep.quick())
+          if (!sweep.is_quick())
             add({"escape-items2", "escape-items4", "escape-items8", "collatz-items4", "rare-1in8",
                  "rare-1in128"});
           if (sweep.at_least(Preset::full)) kernels = sweep.variants("uneven_loops");
           for (const Variant* kernel : kernels) sweep.add_resident_warps(*kernel, block, warps);
-          if (sweep.quick()) return;
+          if (sweep.is_quick()) return;
           const int most[] = {all};
           for (const int block_size : {64, 512, 1024})
             sweep.add_resident_warps(sweep.variant("uneven_loops", "escape-items32"), block_size, most);

@@ -18,7 +18,7 @@ const AddExperiment warp_roles{{
         [](Sweep& sweep) {
           for (const Variant* v : sweep.variants("tensor_core", "wgmma-roles")) {
             const int registers = v->dials.register_cap;
-            if (!sweep.quick() || registers == 168 || registers == 200 || registers == 240)
+            if (!sweep.is_quick() || registers == 168 || registers == 200 || registers == 240)
               sweep.add({.variant = v});
           }
         },

@@ -22,7 +22,7 @@ void add_sawtooth(Sweep& sweep, const Variant& kernel, int resident_blocks, int 
   std::set<int> grids{1, wave / 4, wave / 2};
   for (int w = 1; w <= waves; ++w) {
     grids.insert({w * wave - 1, w * wave, w * wave + 1});
-    if (!sweep.quick() && w < waves) grids.insert(w * wave + wave / 2);
+    if (!sweep.is_quick() && w < waves) grids.insert(w * wave + wave / 2);
   }
   for (const int grid : grids)
     if (grid > 0)  // an offline device may have an unknown number of SMs
@@ -71,7 +71,7 @@ const AddExperiment waves{{
           // warps per scheduler, or with ILP, times vary by per cents.
           const Variant& kernel = sweep.variant("fma_chain", "two-operand-ilp1");
           const int full = sweep.sm().max_threads_per_sm / one_warp_each;
-          add_sawtooth(sweep, kernel, 1, sweep.quick() ? 2 : sweep.at_least(Preset::full) ? 10 : 5);
+          add_sawtooth(sweep, kernel, 1, sweep.is_quick() ? 2 : sweep.at_least(Preset::full) ? 10 : 5);
           if (sweep.at_least(Preset::standard)) add_sawtooth(sweep, kernel, full, 3);
           add_turnover(sweep, kernel, 1, 1);
           if (sweep.at_least(Preset::standard)) add_turnover(sweep, kernel, full, 4);

@@ -58,7 +58,7 @@ std::vector<Curve> curves_of(const Experiment& experiment, const std::vector<Cas
   return found;
 }
 
-std::size_t most_values(const Experiment& experiment, const std::vector<CaseSpec>& cases) {
+std::size_t max_values(const Experiment& experiment, const std::vector<CaseSpec>& cases) {
   // Before a case is resolved its registers and warps are not known; but cases of one curve differ in the
   // dial alone, so each of them has its own value.
   std::map<std::string, std::size_t> count;
@@ -66,11 +66,6 @@ std::size_t most_values(const Experiment& experiment, const std::vector<CaseSpec
   for (const CaseSpec& spec : cases)
     if (spec.experiment == experiment.name) most = std::max(most, ++count[key_of(spec, experiment.dial)]);
   return most;
-}
-
-Interval throughput_of(const CaseResult& r) {
-  if (r.time_s.low <= 0 || r.time_s.high <= 0) return {r.throughput, r.throughput};
-  return {r.throughput * r.time_s.median / r.time_s.high, r.throughput * r.time_s.median / r.time_s.low};
 }
 
 }  // namespace occbench

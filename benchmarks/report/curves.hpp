@@ -13,8 +13,8 @@ namespace occbench {
 /// A peak, a knee, a cliff or a law needs a curve of at least so many different values of its dial. With
 /// fewer the points around a change lie too far apart to say where it is, and the best of them is hardly the
 /// curve's best. A figure of one case alone (its residency, its prediction) needs no curve. The Python tools'
-/// number is the same (CURVE_POINTS in tools/occbench_tools/analysis.py), which tests/layering_test.py holds.
-constexpr std::size_t least_points = 4;
+/// CURVE_POINTS (tools/occbench_tools/analysis.py) is equal; tests/layering_test.py enforces that.
+constexpr std::size_t min_points = 4;
 
 /// A case at its value of the dial.
 struct Point {
@@ -29,7 +29,7 @@ struct Curve {
   Ceiling ceiling = Ceiling::none;
   std::vector<Point> points;
   std::size_t values = 0;  ///< of the dial, that differ
-  [[nodiscard]] bool has_enough_points() const { return values >= least_points; }
+  [[nodiscard]] bool has_enough_points() const { return values >= min_points; }
 };
 
 /// The curves of those of `results` that have a time and belong to this experiment, in the order of their
@@ -37,16 +37,15 @@ struct Curve {
 std::vector<Curve> curves_of(const Experiment& experiment, const std::vector<CaseResult>& results);
 
 /// The most values of its dial that any curve of the experiment would have, were all these cases run.
-std::size_t most_values(const Experiment& experiment, const std::vector<CaseSpec>& cases);
+std::size_t max_values(const Experiment& experiment, const std::vector<CaseSpec>& cases);
 
 /// True of a dial that is residency itself.
 bool is_residency(const std::string& dial);
 
-/// What is known of a case's throughput: the ends of its median's 95 % interval; of a model a point.
+/// The 95 % interval of a case's median throughput; of a model, a point.
 struct Interval {
   double low = 0;
   double high = 0;
 };
-Interval throughput_of(const CaseResult& result);
 
 }  // namespace occbench

@@ -79,7 +79,7 @@ struct FittedCurve {
   std::map<int, fit::Point> points;  ///< by warps
 };
 
-/// The curves of latency_hiding with least_points or more, by kernel and ILP.
+/// The curves of latency_hiding with min_points or more, by kernel and ILP.
 auto curves_by_ilp(const std::vector<const CaseResult*>& results) {
   using Kernel = std::tuple<std::string, std::string, int, std::string>;
   std::map<Kernel, std::map<int, FittedCurve>> kernels;
@@ -97,7 +97,7 @@ auto curves_by_ilp(const std::vector<const CaseResult*>& results) {
                            .per_cycle = r->per_cycle_per_sm};
   }
   for (auto& [_, curves] : kernels)
-    std::erase_if(curves, [](const auto& curve) { return curve.second.points.size() < least_points; });
+    std::erase_if(curves, [](const auto& curve) { return curve.second.points.size() < min_points; });
   std::erase_if(kernels, [](const auto& kernel) { return kernel.second.empty(); });
   return kernels;
 }
@@ -157,13 +157,13 @@ void print_listing(std::ostream& out, const std::vector<CaseResult>& results, co
                                   Ceiling::fp64, Ceiling::tensor_bf16, Ceiling::issue})
       print_peak(out, curves, ceiling);
     for (const findings::ExperimentFindings& of_experiment : found) {
-      if (of_experiment.experiment != e.name || values < least_points) continue;
+      if (of_experiment.experiment != e.name || values < min_points) continue;
       for (std::string words : findings::sentences(of_experiment)) {
         std::erase(words, '`');
         out << "  " << words << '\n';
       }
     }
-    if (values < least_points) {
+    if (values < min_points) {
       out << "  not enough points: at most " << values << " per curve";
       if (const auto more = next.values.find(e.name); more != next.values.end() && more->second > values)
         out << "; --preset " << next.preset << " has " << more->second;

@@ -18,9 +18,9 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-constexpr std::size_t most_findings = 5;
-constexpr std::size_t most_invalid = 3;   // cases whose reason is printed
-constexpr std::size_t most_skipped = 2;   // reasons
+constexpr std::size_t max_findings = 5;
+constexpr std::size_t max_invalid = 3;    // cases whose reason is printed
+constexpr std::size_t max_skipped = 2;    // reasons
 constexpr double disturbed_share = 0.01;  // discarded samples, for clock dips; 0.5 % is usual
 
 /// Counts of a run's cases.
@@ -130,7 +130,7 @@ std::string too_few_points(const std::vector<CaseResult>& results, const RunFact
   std::size_t experiments_without = 0;
   for (const Experiment& e : experiments()) {
     const auto more = f.next.values.find(e.name);
-    if (more == f.next.values.end() || more->second < least_points) continue;
+    if (more == f.next.values.end() || more->second < min_points) continue;
     const std::vector<Curve> curves = curves_of(e, results);
     if (!curves.empty() && std::ranges::none_of(curves, &Curve::has_enough_points)) ++experiments_without;
   }
@@ -164,10 +164,10 @@ std::string prediction_errors(const std::vector<CaseResult>& results) {
 
 Lines warnings(const Tally& t, const RunFacts& f) {
   Lines lines;
-  for (std::size_t i = 0; i < std::min(t.invalid.size(), most_invalid); ++i)
+  for (std::size_t i = 0; i < std::min(t.invalid.size(), max_invalid); ++i)
     lines.push_back("invalid: " + t.invalid[i]);
-  if (t.invalid.size() > most_invalid)
-    lines.push_back(count_of(t.invalid.size() - most_invalid, "more case") + " invalid: cases.csv says why");
+  if (t.invalid.size() > max_invalid)
+    lines.push_back(count_of(t.invalid.size() - max_invalid, "more case") + " invalid: cases.csv says why");
   if (t.fewer_blocks > 0)
     lines.push_back(count_of(t.fewer_blocks, "case") + " had fewer blocks on an SM than theory says");
   if (t.two_speeds > 0)
@@ -175,8 +175,8 @@ Lines warnings(const Tally& t, const RunFacts& f) {
                     " launches of two speeds (time_fast_s, time_slow_s, slow_share)");
   std::size_t reasons = 0;
   for (const auto& [reason, cases] : t.skipped)
-    if (reasons++ < most_skipped) lines.push_back(text("%zu skipped: ", cases) + reason);
-  if (reasons > most_skipped) lines.push_back("more were skipped: cases.csv says why");
+    if (reasons++ < max_skipped) lines.push_back(text("%zu skipped: ", cases) + reason);
+  if (reasons > max_skipped) lines.push_back("more were skipped: cases.csv says why");
   if (!f.has_predictions)
     lines.push_back("no predictions: `occbench calibrate` measures this GPU's parameters");
   return lines;
@@ -198,7 +198,7 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results, co
   add(lines, headline(tally, results.size(), facts), 2);
   const bool is_burn_in = facts.preset == to_string(Preset::burn_in);  // judged by other cards' runs
   const auto telling =
-      is_burn_in ? std::vector<findings::Highlight>{} : findings::most_telling(facts.findings, most_findings);
+      is_burn_in ? std::vector<findings::Highlight>{} : findings::most_telling(facts.findings, max_findings);
   add_findings(lines, telling);
   if (const std::string words = too_few_points(results, facts); !words.empty())
     lines.push_back(clip(words, summary_columns));
@@ -229,8 +229,8 @@ void print_summary(std::ostream& out, const std::vector<CaseResult>& results, co
   if (const std::string words = prediction_errors(results); !words.empty()) notes.push_back(words);
   for (std::size_t i = 0; i < notes.size(); ++i) {  // two lines each, as long as the others keep one
     const std::size_t taken = lines.size() + last.size() + (notes.size() - i - 1);
-    if (taken >= most_summary_lines) break;
-    add(lines, notes[i], std::min<std::size_t>(2, most_summary_lines - taken));
+    if (taken >= max_summary_lines) break;
+    add(lines, notes[i], std::min<std::size_t>(2, max_summary_lines - taken));
   }
   for (const std::string& line : last) lines.push_back(line);
   for (const std::string& line : lines) out << line << '\n';

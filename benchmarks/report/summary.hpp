@@ -30,9 +30,9 @@ struct RunFacts {
   std::vector<findings::ExperimentFindings> findings = {};  ///< of the whole folder
 };
 
-/// At most `most_summary_lines` lines of at most 80 characters; only a path is never broken or cut.
+/// At most `max_summary_lines` lines of at most 80 characters; only a path is never broken or cut.
 constexpr std::size_t summary_columns = 80;
-constexpr std::size_t most_summary_lines = 23;  // the banner of a model and its like come on top: 25 in all
+constexpr std::size_t max_summary_lines = 23;  // the banner of a model and its like come on top: 25 in all
 void print_summary(std::ostream& out, const std::vector<CaseResult>& results, const RunFacts& facts);
 
 }  // namespace occbench

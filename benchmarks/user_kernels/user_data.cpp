@@ -14,7 +14,7 @@ constexpr std::size_t alignment = 256;  // bytes, as cudaMalloc's
 
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// The arena is too small, which is no error of the kernel.
+/// The arena is too small, which is not an error of the kernel.
 struct DoesNotFit : std::runtime_error {
   explicit DoesNotFit(const std::string& what) : std::runtime_error(what) {}
 };
@@ -31,8 +31,8 @@ std::size_t take(std::size_t& used, std::size_t bytes, std::size_t room, const c
 }  // namespace
 
 bool UserData::fits(const Arena& arena, const Setup& setup) try {
-  Arena nowhere({.input_bytes = arena.input_bytes(), .output_bytes = arena.output_bytes()});
-  UserData data(nowhere, "");
+  Arena no_memory({.input_bytes = arena.input_bytes(), .output_bytes = arena.output_bytes()});
+  UserData data(no_memory, "");
   setup(data);
   return true;
 } catch (const DoesNotFit&) {
@@ -66,7 +66,7 @@ void* UserData::output(std::size_t bytes, const void* initial) {
   return arena_.output<std::byte>() + first;
 }
 
-std::size_t UserData::place_of(const void* device, std::size_t bytes) {
+std::size_t UserData::index_of(const void* device, std::size_t bytes) {
   const auto place = reinterpret_cast<std::uintptr_t>(device);
   const auto begin = reinterpret_cast<std::uintptr_t>(arena_.output<std::byte>());
   for (const Buffer& b : buffers_)
@@ -77,7 +77,7 @@ std::size_t UserData::place_of(const void* device, std::size_t bytes) {
 void UserData::expect(detail::Scalar type, const void* device, std::size_t count, double tolerance,
                       std::function<double(std::size_t)> expected) {
   const auto compare = [&]<class T>(T) {
-    const std::size_t first = place_of(device, count * sizeof(T));
+    const std::size_t first = index_of(device, count * sizeof(T));
     checks_.push_back([=, this, expected = std::move(expected)] {
       return arena_.first_mismatch<T>(count, tolerance, expected, first);
     });
@@ -129,7 +129,7 @@ std::optional<std::string> UserData::mismatch() {
 }
 
 void UserData::read(const void* device, void* host, std::size_t bytes) {
-  const std::size_t first = place_of(device, bytes);
+  const std::size_t first = index_of(device, bytes);
   for (std::size_t at = 0; at < bytes; at += Arena::staging_bytes) {
     const std::size_t n = std::min(Arena::staging_bytes, bytes - at);
     std::memcpy(static_cast<std::byte*>(host) + at, arena_.download(first + at, n), n);

@@ -48,7 +48,7 @@ class UserData final : public Data, private Results {
   void read(const void* device, void* host, std::size_t bytes) override;
 
   /// Offset of `device` in the arena's output. Throws std::runtime_error if these bytes belong to no output.
-  std::size_t place_of(const void* device, std::size_t bytes);
+  std::size_t index_of(const void* device, std::size_t bytes);
 
   Arena& arena_;
   std::string owner_;

@@ -90,7 +90,7 @@ Problem problem_of(Prepared& prepared, const KernelFacts& facts, const Setup& se
   problem.work = {.bytes = facts.bytes, .flop = facts.flop, .operations = facts.operations};
   problem.poison = [data = prepared.data] { data->reset(); };
   problem.mismatch = [data = prepared.data] { return data->mismatch(); };
-  problem.reference_reaches = prepared.data->is_checked();
+  problem.reference_covers_timed = prepared.data->is_checked();
   problem.poison_alternates = true;
   problem.launch = [run = prepared.run, grid = grid_of(facts), function](const Launch& l, Census census,
                                                                          cudaStream_t stream) {
@@ -150,7 +150,7 @@ void warps(Sweep& sweep, const std::string& family, const Kernel& kernel) {
   const int most = std::min(sweep.sm().max_blocks_per_sm, sweep.sm().max_threads_per_sm / block);
   for (const std::string& name : kernel.variants) {
     const Variant& v = sweep.variant(family, name);
-    for (int blocks = 1; blocks <= most; blocks += sweep.quick() || blocks >= 8 ? blocks : 1)
+    for (int blocks = 1; blocks <= most; blocks += sweep.is_quick() || blocks >= 8 ? blocks : 1)
       sweep.add({.variant = &v, .block_size = block, .resident_blocks = blocks});
     sweep.add({.variant = &v, .block_size = block});  // as many blocks as fit
   }

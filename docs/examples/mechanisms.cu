@@ -207,16 +207,16 @@ __global__ void count_resident(int* now, int* peak) {
 }
 
 void print_resident(const char* name) {
-  constexpr int most_sms = 1024;
+  constexpr int max_sms = 1024;
   constexpr int block_size = 64;
-  int* now = zeros<int>(most_sms);
-  int* peak = zeros<int>(most_sms);
+  int* now = zeros<int>(max_sms);
+  int* peak = zeros<int>(max_sms);
   int sms = 0;
   int api = 0;
   check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&api, count_resident, block_size, 0));
   count_resident<<<64 * sms, block_size>>>(now, peak);
-  const std::vector<int> found = fetch(peak, most_sms);
+  const std::vector<int> found = fetch(peak, max_sms);
   std::printf("  %-34s API %2d blocks/SM, resident at most %2d\n", name, api,
               *std::max_element(found.begin(), found.end()));
 }

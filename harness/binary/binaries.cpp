@@ -33,7 +33,7 @@ struct OpenFile {
   OpenFile(Descriptor from, const fs::path& path) : file(std::move(from)) {
     struct stat status {};
     if (fstat(file.get(), &status) != 0) fail(path, std::strerror(errno));
-    if (!S_ISREG(status.st_mode)) fail(path, "is no regular file");
+    if (!S_ISREG(status.st_mode)) fail(path, "is not a regular file");
     size = static_cast<std::uint64_t>(status.st_size);
     if (size > max_file_bytes)
       fail(path, "has " + std::to_string(size >> 30) + " GiB, and at most " +
@@ -95,12 +95,12 @@ class Reader {
 
   /// Returns false if this kind of file has no kernels, without unpacking it.
   bool read_packed(const PackedMember& member, const std::string& name) {
-    constexpr int most_levels = 4;
+    constexpr int max_levels = 4;
     Buffer buffer;
     const Bytes begin = begin_of(member, buffer);
     if (package_of(begin) == Package::none && !is_fatbin(begin) && !is_archive(begin) && !is_elf(begin))
       return false;
-    if (levels_ == most_levels) throw Damaged("is nested too deep: 4 levels of zip, tar and gzip are read");
+    if (levels_ == max_levels) throw Damaged("is nested too deep: 4 levels of zip, tar and gzip are read");
     std::optional<UnpackedMember> unpacked;
     if (member.packing == Packing::none)
       unpacking_.take(member.content.size());  // zip members may overlap
@@ -189,7 +189,7 @@ class Reader {
   }
 
   void complain(const std::string& name, const std::string& what) {
-    contents_.complaints.push_back("'" + name + "': " + what);
+    contents_.warnings.push_back("'" + name + "': " + what);
   }
 
   Contents& contents_;
@@ -207,7 +207,7 @@ const char* refusal_of(const fs::path& path) {
   if (path.extension() == ".ptx")
     return "is PTX, which has no registers yet; `ptxas -arch=sm_90` makes a cubin of it";
   if (path.extension() == ".cu") return "is a source file; `nvcc -cubin -arch=sm_90` makes a cubin of it";
-  return "is no cubin, fatbin, object, archive, library or program, nor a wheel, zip or tar file of them; "
+  return "is not a cubin, fatbin, object, archive, library or program, nor a wheel, zip or tar file of them; "
          "logs and profiles are for `occbench calc FILE`";
 }
 
@@ -232,7 +232,7 @@ Contents read_binary(Descriptor file, const fs::path& path, const TritonLaunch& 
   Contents contents;
   if (!add_binary(contents, std::move(file), path, launch)) fail(path, refusal_of(path));
   contents.files = 1;
-  if (contents.kernels_and_ptx() == 0 && !contents.has_link_time_code && contents.complaints.empty())
+  if (contents.kernels_and_ptx() == 0 && !contents.has_link_time_code && contents.warnings.empty())
     fail(path, contents.has_machine_code ? "holds GPU code, and no kernel in it"
                                          : "holds no GPU code; it is for the CPU alone");
   return contents;

@@ -20,19 +20,18 @@ namespace occbench::binary {
 /// The kernels of a file or folder, and its other code.
 struct Contents {
   std::vector<CompiledKernel> kernels;
-  std::set<std::string> ptx;        ///< "compute_90": architectures of PTX
-  bool has_link_time_code = false;  ///< for link-time optimization
-  bool has_machine_code = false;    ///< also if it has no kernels
-  std::vector<std::string>
-      complaints;         ///< parts that were skipped: "'libx.so': its part for sm_90 is damaged"
-  std::size_t files = 0;  ///< with kernels or PTX
+  std::set<std::string> ptx;          ///< "compute_90": architectures of PTX
+  bool has_link_time_code = false;    ///< for link-time optimization
+  bool has_machine_code = false;      ///< also if it has no kernels
+  std::vector<std::string> warnings;  ///< parts that were skipped: "'libx.so': its part for sm_90 is damaged"
+  std::size_t files = 0;              ///< with kernels or PTX
 
   [[nodiscard]] std::size_t kernels_and_ptx() const { return kernels.size() + ptx.size(); }
 };
 
 /// Reads `path`. Throws UserError(Exit::file) if it cannot be read, is of another kind, or has no kernels,
-/// PTX or complaints. A folder's files of other kinds are skipped; unreadable files and links to other
-/// folders become complaints.
+/// PTX or warnings. A folder's files of other kinds are skipped; unreadable files and links to other
+/// folders become warnings.
 [[nodiscard]] Contents read_binaries(const std::filesystem::path& path);
 
 /// Launch parameters of a cubin in Triton's cache.

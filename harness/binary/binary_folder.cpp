@@ -26,7 +26,7 @@ bool is_within(const fs::path& path, const fs::path& folder) {
 void add_files_below(const fs::path& folder, const fs::path& top, std::vector<fs::path>& files,
                      Contents& contents) {
   const auto complain = [&](const fs::path& path, const std::string& what) {
-    contents.complaints.push_back("'" + path.string() + "': " + what);
+    contents.warnings.push_back("'" + path.string() + "': " + what);
   };
   std::error_code error;
   fs::directory_iterator at(folder, error);
@@ -67,8 +67,8 @@ TritonLaunch triton_launch(const std::string& cubin) {
       const auto value = found->get<std::int64_t>();
       return value >= 0 && value <= max ? std::optional(value) : std::nullopt;
     };
-    constexpr int most_warps = 32, warp = 32;
-    if (const auto warps = number("num_warps", most_warps))
+    constexpr int max_warps = 32, warp = 32;
+    if (const auto warps = number("num_warps", max_warps))
       launch.block_size = static_cast<int>(*warps) * warp;
     if (const auto bytes = number("shared", 1 << 20))
       launch.dynamic_smem_bytes = static_cast<std::size_t>(*bytes);
@@ -91,10 +91,10 @@ Contents read_binaries(const fs::path& path) {
       try {
         add_binary(contents, open_binary(file), file, triton_launch(file));
       } catch (const UserError& refused) {
-        contents.complaints.emplace_back(refused.what());
+        contents.warnings.emplace_back(refused.what());
       }
     }
-    if (contents.kernels_and_ptx() == 0 && contents.complaints.empty())
+    if (contents.kernels_and_ptx() == 0 && contents.warnings.empty())
       fail(path, "holds no file with GPU code");
     return contents;
   }

@@ -106,10 +106,10 @@ class ResourceUsage {
 class RefusalText {
  public:
   void read(const std::string& line);
-  [[nodiscard]] const std::vector<Refused>& all() const { return all_; }
+  [[nodiscard]] const std::vector<ToolError>& all() const { return all_; }
 
  private:
-  std::vector<Refused> all_;
+  std::vector<ToolError> all_;
 };
 
 }  // namespace occbench::binary

@@ -78,9 +78,9 @@ bool is_elf(Bytes bytes) {
 ElfFile::ElfFile(const ByteSource& file) : size_(file.size()) {
   const auto identity =
       read_at<std::array<unsigned char, EI_NIDENT>>(file, 0, "is cut off in its ELF header");
-  if (!is_elf(std::as_bytes(std::span(identity)))) throw Damaged("is no ELF file");
+  if (!is_elf(std::as_bytes(std::span(identity)))) throw Damaged("is not an ELF file");
   if (identity[EI_DATA] != ELFDATA2LSB || identity[EI_VERSION] != EV_CURRENT)
-    throw Damaged("is no ELF file that can be read");
+    throw Damaged("is not an ELF file that can be read");
   abi_version_ = identity[EI_ABIVERSION];
   is_64_bit_ = identity[EI_CLASS] == ELFCLASS64;
   if (is_64_bit_) {
@@ -88,7 +88,7 @@ ElfFile::ElfFile(const ByteSource& file) : size_(file.size()) {
   } else if (identity[EI_CLASS] == ELFCLASS32) {
     read<Elf32_Ehdr, Elf32_Shdr>(file);
   } else {
-    throw Damaged("is no ELF file that can be read");
+    throw Damaged("is not an ELF file that can be read");
   }
 }
 

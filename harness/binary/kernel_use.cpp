@@ -10,9 +10,9 @@ namespace {
 
 /// Limits numbers in a file, so that sums of them stay exact or finite.
 void bound(std::int64_t& launches, double& time_us) {
-  constexpr std::int64_t most_launches = 1'000'000'000'000;
+  constexpr std::int64_t max_launches = 1'000'000'000'000;
   constexpr double longest_us = 1e15;
-  launches = std::clamp<std::int64_t>(launches, 1, most_launches);
+  launches = std::clamp<std::int64_t>(launches, 1, max_launches);
   time_us = time_us > 0 ? std::min(time_us, longest_us) : 0;
 }
 
@@ -84,9 +84,9 @@ std::optional<BarrierCount> barriers_by_limit(const theory::SmLimits& sm, const 
   const auto all = theory::barriers_per_sm(sm);
   const auto slots = theory::max_blocks_per_sm(sm.cc_major, sm.cc_minor);
   if (use.barriers || !use.barrier_block_limit || !all || !slots) return std::nullopt;
-  constexpr int most_barriers = 16;  // ids 0 to 15
+  constexpr int max_barriers = 16;  // ids 0 to 15
   std::optional<BarrierCount> found;
-  for (int count = 1; count <= most_barriers; ++count) {
+  for (int count = 1; count <= max_barriers; ++count) {
     // ncu prints no more blocks than the SM has slots.
     if (std::min(*all / count, *slots) != *use.barrier_block_limit) continue;
     if (!found) found = {count, count, count};

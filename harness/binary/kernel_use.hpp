@@ -68,7 +68,7 @@ struct BarrierCount {
 /// An error of a compiler, linker or driver. `resource`: "shared data", "parameters", "registers" (of a
 /// function that a capped kernel calls), "definition" or "launch"; "shared memory", "threads" or "tensor
 /// memory" for a launch by Triton or XLA; empty if only the tool's `text` is known.
-struct Refused {
+struct ToolError {
   std::string kernel;
   std::string resource;
   std::size_t needed = 0, most = 0;  ///< bytes or registers
@@ -86,7 +86,7 @@ struct KernelUses {
   std::string source;  ///< "ptxas -v", for messages
   bool has_run = false;
   std::vector<KernelUse> kernels;
-  std::vector<Refused> refused;
+  std::vector<ToolError> refused;
   std::vector<std::string> left_out;  ///< skipped contents of the file, with counts
 };
 

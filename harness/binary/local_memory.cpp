@@ -42,9 +42,9 @@ constexpr unsigned allocate_tensor_columns = 0x5e3,  // UTCATOMSWS.FIND_AND_SET,
 
 /// The columns allocated by the instruction at `at`: a number of 32s in a uniform register that was just set.
 std::optional<int> allocated_columns(Bytes code, std::size_t at, unsigned number_register) {
-  constexpr std::size_t most_distance = 8;
+  constexpr std::size_t max_distance = 8;
   constexpr int unit = 32, most = 512;
-  for (std::size_t i = 1; i <= most_distance && i * instruction_bytes <= at; ++i) {
+  for (std::size_t i = 1; i <= max_distance && i * instruction_bytes <= at; ++i) {
     Instruction before{};
     std::memcpy(&before, code.data() + at - i * instruction_bytes, instruction_bytes);
     const bool is_vector_arithmetic = (before.opcode() & 0x1ff) < 0x80;  // R4 is not UR4

@@ -107,7 +107,7 @@ KernelUse NcuLaunches::use_of(const Launch& launch) const {
   const Kernel& kernel = launch.kernel;
   KernelUse use{.name = kernel.name, .cc = kernel.cc, .launches = kernel.launches};
   if (const auto threads = product_of(kernel.block, 1 << 20)) use.block_size = static_cast<int>(*threads);
-  constexpr std::int64_t most_blocks = std::int64_t{1} << 62;
+  constexpr std::int64_t max_blocks = std::int64_t{1} << 62;
   for (const auto& [index, cell] : launch.cells) {
     const Metric& metric = metrics[index];
     const auto number = read_number(cell.text, cell.unit, style_.decimal_mark(), metric.is_count);
@@ -115,7 +115,7 @@ KernelUse NcuLaunches::use_of(const Launch& launch) const {
       metric.set(use, *number, cell.unit.empty() ? cell.text : cell.text + " " + cell.unit);
   }
   use.time_us *= static_cast<double>(use.launches);  // a summary has the mean
-  if (const auto blocks = product_of(kernel.grid, most_blocks)) use.grids = {{*blocks, {}}};
+  if (const auto blocks = product_of(kernel.grid, max_blocks)) use.grids = {{*blocks, {}}};
   for (auto& [blocks, grid] : use.grids) grid = {use.launches, use.time_us};
   return use;
 }

@@ -15,7 +15,7 @@ std::string_view strip_borders(std::string_view text) {
   return text.substr(0, text.find_last_not_of(cell_borders) + 1);
 }
 
-std::vector<std::string_view> words_of(std::string_view text) {
+std::vector<std::string_view> split_words(std::string_view text) {
   std::vector<std::string_view> words;
   while (true) {
     text.remove_prefix(std::min(text.find_first_not_of(cell_borders), text.size()));
@@ -87,7 +87,7 @@ void NcuText::start(const NcuLaunches::Kernel& kernel) {
 void NcuText::read_metric(std::string_view line) {
   const std::string_view metric = NcuLaunches::known_at(line);
   if (metric.empty()) return;
-  std::vector<std::string_view> words = words_of(line.substr(metric.size()));
+  std::vector<std::string_view> words = split_words(line.substr(metric.size()));
   const auto is_number = [](std::string_view word) { return read_number(word, "", '.', false).has_value(); };
   std::size_t numbers = 0;
   while (numbers < words.size() && is_number(words[words.size() - 1 - numbers])) ++numbers;

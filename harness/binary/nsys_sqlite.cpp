@@ -57,8 +57,8 @@ std::optional<std::int64_t> product(const std::vector<SqlValue>& row, std::size_
 std::optional<KernelUse> launch_of(const std::vector<SqlValue>& row, const Gpus& gpus) {
   const auto registers = integer(row[2]), fixed = integer(row[3]), dynamic = integer(row[4]);
   const auto blocks = product(row, 8, std::int64_t{1} << 62), threads = product(row, 11, 1000000);
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
-  const auto are_bytes = [](const auto& n) { return n.value_or(0) >= 0 && n.value_or(0) <= most_bytes; };
+  constexpr std::int64_t max_bytes = std::int64_t{1} << 40;
+  const auto are_bytes = [](const auto& n) { return n.value_or(0) >= 0 && n.value_or(0) <= max_bytes; };
   if (!registers || *registers < 0 || *registers > 1000000 || !blocks || !threads || !are_bytes(fixed) ||
       !are_bytes(dynamic))
     return std::nullopt;

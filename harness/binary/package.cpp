@@ -35,10 +35,10 @@ struct Directory {
 
 /// The central directory, located by the record at a zip's end.
 std::optional<Directory> directory_of(const ByteSource& zip) {
-  constexpr std::uint64_t most_comment = 0xffff;
+  constexpr std::uint64_t max_comment = 0xffff;
   if (zip.size() < end_bytes) return std::nullopt;
   Buffer buffer;
-  const std::uint64_t tail_bytes = std::min(zip.size(), end_bytes + most_comment);
+  const std::uint64_t tail_bytes = std::min(zip.size(), end_bytes + max_comment);
   const std::uint64_t tail_at = zip.size() - tail_bytes;
   const Bytes tail = zip.read(tail_at, tail_bytes, buffer);
   std::size_t at = tail.size() - end_bytes;
@@ -169,7 +169,7 @@ void read_pax(std::string_view records, std::string& name, std::optional<std::ui
 }
 
 std::string for_each_in_tar(const ByteSource& tar, const std::function<void(const PackedMember&)>& visit) {
-  constexpr std::uint64_t most_meta_bytes = 1 << 20;
+  constexpr std::uint64_t max_meta_bytes = 1 << 20;
   Buffer buffer, meta;
   std::string long_name;
   std::optional<std::uint64_t> long_size;
@@ -192,7 +192,7 @@ std::string for_each_in_tar(const ByteSource& tar, const std::function<void(cons
     const ByteSource content = tar.part(at, size);
     at += std::min((size + tar_block - 1) / tar_block * tar_block, tar.size() - at);
     if (is_meta) {
-      if (size > most_meta_bytes) return "is a tar file with a damaged member";
+      if (size > max_meta_bytes) return "is a tar file with a damaged member";
       const std::string_view records = text_of(content.read(0, size, meta));
       if (type == 'x')
         read_pax(records, long_name, long_size);

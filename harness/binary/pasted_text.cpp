@@ -211,7 +211,7 @@ void each_raw_line(std::string_view text, const auto& visit) {
 }  // namespace
 
 void LinePrefixes::observe(std::string_view line) {
-  constexpr std::size_t longest = 200, most_shapes = 16;
+  constexpr std::size_t longest = 200, max_shapes = 16;
   const std::int64_t last_number = last_number_;
   last_number_ = first_number(line);
   for (const std::string_view words : first_words) {
@@ -224,7 +224,7 @@ void LinePrefixes::observe(std::string_view line) {
     // A lone number may be a table cell, unless it counts lines.
     const bool is_number = prefix.find_first_not_of("0123456789 \t") == prefix.npos;
     if (is_number && last_number_ != last_number + 1) continue;
-    if (shapes_.size() < most_shapes && std::ranges::find(shapes_, shape) == shapes_.end())
+    if (shapes_.size() < max_shapes && std::ranges::find(shapes_, shape) == shapes_.end())
       shapes_.push_back(std::move(shape));
   }
 }

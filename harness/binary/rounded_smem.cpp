@@ -28,10 +28,10 @@ std::size_t most_of(const std::optional<RoundedBytes>& rounded, std::size_t exac
 
 /// Splits a total into static and dynamic memory, each within its reported range.
 theory::Footprint with_total(theory::Footprint f, const KernelUse& use, std::size_t total) {
-  const std::size_t most_dynamic = most_of(use.rounded_dynamic_smem, f.dynamic_smem_bytes);
-  const std::size_t least_dynamic = least_of(use.rounded_dynamic_smem, f.dynamic_smem_bytes);
+  const std::size_t max_dynamic = most_of(use.rounded_dynamic_smem, f.dynamic_smem_bytes);
+  const std::size_t min_dynamic = least_of(use.rounded_dynamic_smem, f.dynamic_smem_bytes);
   const std::size_t wanted = total - std::min(total, f.static_smem_bytes);
-  f.dynamic_smem_bytes = std::clamp(wanted, least_dynamic, most_dynamic);
+  f.dynamic_smem_bytes = std::clamp(wanted, min_dynamic, max_dynamic);
   f.static_smem_bytes = total - std::min(total, f.dynamic_smem_bytes);
   return f;
 }
@@ -55,7 +55,7 @@ Totals agreeing(const theory::SmLimits& sm, const KernelUse& use, const theory::
 
 std::string answer_text(const theory::SmLimits& sm, const theory::Footprint& f) {
   const theory::Occupancy o = theory::occupancy(sm, f);
-  if (!o.launchable()) return "cannot launch";
+  if (!o.is_launchable()) return "cannot launch";
   std::array<char, 32> percent{};
   std::snprintf(percent.data(), percent.size(), " (%.1f %%)", 100 * o.fraction);
   return std::to_string(o.blocks_per_sm) + (o.blocks_per_sm == 1 ? " block" : " blocks") + percent.data();
@@ -106,10 +106,10 @@ SmemRounding resolve_rounded_smem(const theory::SmLimits& reported, const theory
   const auto blocks = [&](std::size_t total) {
     return theory::occupancy(sm, with_total(f, use, total)).blocks_per_sm;
   };
-  const int most_blocks = blocks(known.least);
-  if (most_blocks == blocks(known.most)) return {figures, {}};
+  const int max_blocks = blocks(known.least);
+  if (max_blocks == blocks(known.most)) return {figures, {}};
   const std::size_t cliff =
-      theory::first_true(known.least, known.most + 1, [&](std::size_t b) { return blocks(b) < most_blocks; });
+      theory::first_true(known.least, known.most + 1, [&](std::size_t b) { return blocks(b) < max_blocks; });
   return {figures, figures + (are_both ? " are" : " is") +
                        " rounded: " + answer_text(sm, with_total(f, use, cliff - 1)) + " up to " +
                        bytes_text(cliff - 1) + ", " + answer_text(sm, with_total(f, use, known.most)) +

@@ -132,7 +132,7 @@ class LineTable::Reader {
       unit.unsigned_leb();  // size
       const bool has_folder = !name.starts_with('/') && folder > 0 && folder < folders.size();
       if (has_folder) folder_bytes_ += folders[folder].size();
-      if (folder_bytes_ > most_folder_bytes) throw Damaged("has a damaged line table");
+      if (folder_bytes_ > max_folder_bytes) throw Damaged("has a damaged line table");
       table_.files_.push_back((has_folder ? std::string(folders[folder]) + '/' : "") + std::string(name));
     }
   }
@@ -222,7 +222,7 @@ class LineTable::Reader {
         static_cast<std::int64_t>(static_cast<std::uint64_t>(row_.line) + static_cast<std::uint64_t>(lines));
   }
 
-  static constexpr std::size_t most_folder_bytes = 1 << 24;  // a few bytes can name a long folder again
+  static constexpr std::size_t max_folder_bytes = 1 << 24;  // a few bytes can name a long folder again
 
   LineTable& table_;
   std::unordered_map<std::uint64_t, std::uint32_t> symbols_;

@@ -80,12 +80,12 @@ SqliteFile::SqliteFile(const ByteSource& source) : source_(source) {
   constexpr std::size_t header_size = 100;
   Buffer buffer;
   const std::string_view header = text_of(source_.read(0, header_size, buffer));
-  if (!header.starts_with(magic)) throw Damaged("is no SQLite database");
+  if (!header.starts_with(magic)) throw Damaged("is not an SQLite database");
   page_size_ = static_cast<std::uint32_t>(Cursor(header, 16).integer(2));
   if (page_size_ == 1) page_size_ = 1 << 16;
   const auto reserved = static_cast<std::uint32_t>(Cursor(header, 20).integer(1));
-  constexpr std::uint32_t least_page = 512, least_usable = 480;
-  if (page_size_ < least_page || !std::has_single_bit(page_size_) || page_size_ - reserved < least_usable)
+  constexpr std::uint32_t min_page = 512, min_usable = 480;
+  if (page_size_ < min_page || !std::has_single_bit(page_size_) || page_size_ - reserved < min_usable)
     throw Damaged("has an invalid page size");
   if (Cursor(header, 56).integer(4) > 1) throw Damaged("is not in UTF-8");
   usable_ = page_size_ - reserved;
@@ -184,9 +184,9 @@ void SqliteFile::walk(std::uint32_t root, std::size_t column_count, const Visit&
       const std::uint64_t size = cell.varint();
       const auto rowid = static_cast<std::int64_t>(cell.varint());
       if (size > longest_payload) throw Damaged("has a row of more than 16 MiB");
-      constexpr std::uint64_t least_cell = 4;  // a pointer, the size and the row id
-      if (size + least_cell > left) throw Damaged("has rows that overlap");
-      left -= size + least_cell;
+      constexpr std::uint64_t min_cell = 4;  // a pointer, the size and the row id
+      if (size + min_cell > left) throw Damaged("has rows that overlap");
+      left -= size + min_cell;
       visit(rowid, values_of(payload(page, cell.at(), size), column_count));
     }
     if (type == interior) {

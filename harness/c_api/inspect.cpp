@@ -56,7 +56,7 @@ Json inspection_of(const char* path) {
     return {{"kernels", kernels},
             {"ptx", contents.ptx},
             {"link_time_code", contents.has_link_time_code},
-            {"complaints", contents.complaints}};
+            {"complaints", contents.warnings}};
   } catch (const std::exception& error) {
     return {{"error", error.what()}};
   }

@@ -85,7 +85,7 @@ Arena::Input<T>& Arena::slot() {
 
 template <class T>
 const T* Arena::input() {
-  if (stream_ == nullptr) return nowhere<T>();
+  if (stream_ == nullptr) return placeholder<T>();
   auto& in = slot<T>();
   if (in.device.size() == 0) {
     in.device = DeviceBuffer<T>(sizes_.input_bytes / sizeof(T));
@@ -105,23 +105,23 @@ std::span<const T> Arena::reference_input(std::size_t count) {
 }
 
 namespace {
-thread_local const Arena::Kept* reading = nullptr;
+thread_local const Arena::OutputCopy* copy_read = nullptr;
 }
 
-Arena::Reading::Reading(const Kept& kept) { reading = &kept; }
-Arena::Reading::~Reading() { reading = nullptr; }
-const Arena::Kept* Arena::kept_here() { return reading; }
+Arena::ReadCopy::ReadCopy(const OutputCopy& copy) { copy_read = &copy; }
+Arena::ReadCopy::~ReadCopy() { copy_read = nullptr; }
+const Arena::OutputCopy* Arena::copy_in_use() { return copy_read; }
 
-void Arena::keep_output(Kept& kept) {
-  constexpr std::size_t page = std::size_t{64}
-                               << 10;  // a check may read whole pages that were partly written
-  kept.bytes = std::min(poisoned_ + page, sizes_.output_bytes);
-  kept.samples = samples_;
-  if (kept.data.size() < kept.bytes) {
-    kept.data = {};  // frees the old buffer first
-    kept.data = PinnedBuffer<std::byte>(kept.bytes + kept.bytes / 2);
+void Arena::copy_output(OutputCopy& copy) {
+  // A check may read whole pages that were written in part.
+  constexpr std::size_t page = std::size_t{64} << 10;
+  copy.bytes = std::min(poisoned_ + page, sizes_.output_bytes);
+  copy.samples = samples_;
+  if (copy.data.size() < copy.bytes) {
+    copy.data = {};  // frees the old buffer first
+    copy.data = PinnedBuffer<std::byte>(copy.bytes + copy.bytes / 2);
   }
-  check(cudaMemcpyAsync(kept.data.data(), output_.data(), kept.bytes, cudaMemcpyDeviceToHost, stream_->get()),
+  check(cudaMemcpyAsync(copy.data.data(), output_.data(), copy.bytes, cudaMemcpyDeviceToHost, stream_->get()),
         "reading results back");
   stream_->synchronize();
 }
@@ -154,7 +154,7 @@ instruments::Digest Arena::digest_output(std::size_t bytes) {
 
 const void* Arena::gather(std::size_t first_byte, std::size_t samples, std::size_t count,
                           std::size_t element_bytes) {
-  if (reading != nullptr) {
+  if (copy_read != nullptr) {
     thread_local std::vector<std::byte> gathered;
     gathered.resize(samples * element_bytes);
     for (std::size_t k = 0; k < samples; ++k)
@@ -171,9 +171,9 @@ const void* Arena::gather(std::size_t first_byte, std::size_t samples, std::size
 }
 
 const void* Arena::download(std::size_t first, std::size_t bytes) {
-  if (reading != nullptr) {
-    if (first + bytes > reading->bytes) throw std::logic_error("a check reads what was not poisoned");
-    return reading->data.data() + first;
+  if (copy_read != nullptr) {
+    if (first + bytes > copy_read->bytes) throw std::logic_error("a check reads what was not poisoned");
+    return copy_read->data.data() + first;
   }
   if (staging_.size() == 0) staging_ = PinnedBuffer<std::byte>(staging_bytes);
   check(

@@ -151,10 +151,11 @@ Device open_device(std::string_view wanted) {
   const Device device = *choose_device(devices, wanted).device;
   // Creates the context, which needs memory of its own.
   if (const cudaError_t error = cudaSetDevice(device.index); error == cudaErrorMemoryAllocation)
-    throw UserError(Exit::no_device, device.name +
-                                         " has too little free memory for a CUDA context: some 500 MiB are "
-                                         "needed, 1 GiB to measure; end what else uses it, or choose another "
-                                         "with --device");
+    throw UserError(Exit::no_device,
+                    device.name +
+                        " has too little free memory for a CUDA context: some 500 MiB are "
+                        "needed, 1 GiB to measure; stop other processes on it, or choose another "
+                        "with --device");
   else
     check(error, "selecting the device");
   return device;

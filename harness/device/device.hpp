@@ -40,13 +40,13 @@ std::vector<Device> enumerate_devices(std::string* why_none = nullptr);
 /// A model of a device of the catalogue: "model of H200".
 Device model_device(const theory::DeviceSpec& spec);
 
-/// The default device: the most capable discrete one (most SMs x clock x lanes), and one line on why.
+/// The chosen device, and one line on why.
 struct Choice {
   const Device* device = nullptr;
   std::string why;
 };
-/// `wanted` is empty (the default device), an index, a UUID or its start, or part of a name. Throws
-/// UserError: Exit::no_device if there is no device, Exit::usage if none matches.
+/// `wanted` is an index, a UUID or its start, part of a name, or empty: the discrete device with the highest
+/// SMs x clock x lanes. Throws UserError: Exit::no_device if there is no device, Exit::usage if none matches.
 Choice choose_device(const std::vector<Device>& devices, std::string_view wanted);
 
 /// What works without a GPU: the end of an error about missing GPUs.

@@ -11,13 +11,13 @@ namespace detail {
 /// The least i < n that `search(first, end)` finds, or n. It returns the least of its part, or `end`.
 std::size_t first_of_parts(std::size_t n,
                            const std::function<std::size_t(std::size_t first, std::size_t end)>& search,
-                           std::size_t most_threads);
+                           std::size_t max_threads);
 }  // namespace detail
 
 /// The least i < n for which `wrong(i)`, or n. The first few are timed to choose the number of threads;
-/// `most_threads`: at most so many, 0: as many as there are.
+/// `max_threads`: at most so many, 0: as many as there are.
 template <class Wrong>
-std::size_t first_where(std::size_t n, const Wrong& wrong, std::size_t most_threads = 0) {
+std::size_t first_where(std::size_t n, const Wrong& wrong, std::size_t max_threads = 0) {
   // The loop over elements is here, where `wrong` is inlined; the threads are not, as <thread> and <chrono>
   // would cost every kernel file seconds of compilation.
   return detail::first_of_parts(
@@ -27,7 +27,7 @@ std::size_t first_where(std::size_t n, const Wrong& wrong, std::size_t most_thre
           if (wrong(i)) return i;
         return end;
       },
-      most_threads);
+      max_threads);
 }
 
 }  // namespace occbench

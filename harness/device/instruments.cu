@@ -66,7 +66,7 @@ __global__ void gather_kernel(T* out, const T* data, std::size_t samples, std::s
   if (k < samples) out[k] = data[sample_place(k, samples, count)];
 }
 
-__global__ void exercise_kernel(unsigned long long* cycles) {
+__global__ void load_sms_kernel(unsigned long long* cycles) {
   constexpr int steps = 60'000;
   __syncthreads();
   const long long began = clock64();
@@ -80,13 +80,13 @@ __global__ void exercise_kernel(unsigned long long* cycles) {
   if (x == 77) cycles[blockIdx.x] = 0;
 }
 
-__global__ void nothing_kernel() {}
+__global__ void empty_kernel() {}
 
-__global__ void stay_kernel(std::uint64_t least_ns, Census census) {
+__global__ void resident_kernel(std::uint64_t min_ns, Census census) {
   device::census_begin(census);
   if (threadIdx.x == 0) {
     const std::uint64_t begin = device::global_timer_ns();
-    const std::uint64_t stay_ns = least_ns + blockIdx.x * 2654435761U % least_ns;
+    const std::uint64_t stay_ns = min_ns + blockIdx.x * 2654435761U % min_ns;
     while (device::global_timer_ns() - begin < stay_ns) __nanosleep(100);
   }
   __syncthreads();  // warps that exit early free slots: the next block would begin before this one has ended
@@ -130,17 +130,17 @@ void gather(void* out, const void* data, std::size_t element_bytes, std::size_t 
   check(cudaGetLastError(), "gathering outputs");
 }
 
-void exercise(unsigned long long* cycles, int blocks, cudaStream_t stream) {
-  exercise_kernel<<<static_cast<unsigned>(blocks), 1024, 0, stream>>>(cycles);
-  check(cudaGetLastError(), "exercising the SMs");
+void load_sms(unsigned long long* cycles, int blocks, cudaStream_t stream) {
+  load_sms_kernel<<<static_cast<unsigned>(blocks), 1024, 0, stream>>>(cycles);
+  check(cudaGetLastError(), "loading the SMs");
 }
 
-void nothing(cudaStream_t stream) {
-  nothing_kernel<<<1, 32, 0, stream>>>();
+void empty(cudaStream_t stream) {
+  empty_kernel<<<1, 32, 0, stream>>>();
   check(cudaGetLastError(), "launching an empty kernel");
 }
 
-const void* nothing_entry() { return reinterpret_cast<const void*>(nothing_kernel); }
-const void* stay_entry() { return reinterpret_cast<const void*>(stay_kernel); }
+const void* empty_entry() { return reinterpret_cast<const void*>(empty_kernel); }
+const void* resident_entry() { return reinterpret_cast<const void*>(resident_kernel); }
 
 }  // namespace occbench::instruments

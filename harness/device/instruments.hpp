@@ -24,35 +24,35 @@ void fill_random(T* data, std::size_t count, cudaStream_t stream);
 /// lines, or when `dirty` by writes of the same values.
 void flush_l2(float* data, std::size_t bytes, bool dirty, cudaStream_t stream);
 
-/// Occupies every SM for `delay_ns` so that what is queued behind it starts without a gap; stamps[sm]
-/// is taken as it ends. A delay of 0 only stamps. `stamps` has one entry per SM.
+/// Occupies every SM for `delay_ns`, so that work queued behind it starts without a gap; stamps[sm] is taken
+/// when it ends. A delay of 0 only stamps. `stamps` has one entry per SM.
 void delay_and_stamp(Stamp* stamps, int sm_count, std::uint64_t delay_ns, cudaStream_t stream);
 
-/// What an output holds, in two numbers that depend on every word of it and on its place.
+/// A checksum of an output: both numbers depend on the value and the position of every word.
 struct Digest {
   unsigned long long hash;
-  unsigned long long poisoned;  ///< words of all ones: NaNs that were not overwritten
+  unsigned long long poisoned;  ///< words of all ones: NaN patterns that were not overwritten
   friend bool operator==(const Digest&, const Digest&) = default;
 };
 
-/// Adds to *digest, which is on the device and zero before, what the first `words` of `data` hold.
+/// Adds the checksum of the first `words` of `data` to *digest, which is in device memory and 0 before.
 void digest(const std::uint32_t* data, std::size_t words, Digest* digest, cudaStream_t stream);
 
 /// out[k] = data[sample_place(k, samples, count)], elements of 4 or 8 bytes; `out` may be pinned host memory.
 void gather(void* out, const void* data, std::size_t element_bytes, std::size_t samples, std::size_t count,
             cudaStream_t stream);
 
-/// Arithmetic on all SMs for most of a millisecond, 64 warps on each: cycles[block] by the SM's own clock.
-void exercise(unsigned long long* cycles, int blocks, cudaStream_t stream);
+/// Arithmetic on all SMs for almost a millisecond, 64 warps on each; cycles[block] by the SM's clock counter.
+void load_sms(unsigned long long* cycles, int blocks, cudaStream_t stream);
 
 /// An empty kernel of one block.
-void nothing(cudaStream_t stream);
-/// That kernel's host stub, for queries about launches that are never made.
-const void* nothing_entry();
+void empty(cudaStream_t stream);
+/// Its host stub, for occupancy queries; it is not launched there.
+const void* empty_entry();
 
-/// Host stub of a kernel whose blocks stay for one to two times its argument (std::uint64_t, ns, above 0),
-/// each for another time, and compete for nothing meanwhile: one warp sleeps, and the others wait for it at a
-/// barrier.
-const void* stay_entry();
+/// Host stub of a kernel whose blocks stay resident for one to two times its argument (std::uint64_t, ns,
+/// above 0), each for a different time, and use no pipe meanwhile: one warp sleeps, the others wait for it at
+/// a barrier.
+const void* resident_entry();
 
 }  // namespace occbench::instruments

@@ -76,7 +76,7 @@ void add_variant(Variant variant) {
   registry().push_back(std::move(variant));
 }
 
-std::uint64_t unused_id() {
+std::uint64_t next_id() {
   static std::atomic<std::uint64_t> given = 0;
   return ++given;
 }

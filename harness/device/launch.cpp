@@ -93,13 +93,13 @@ int api_active_clusters(const Launch& launch) {
 std::optional<int> active_clusters(const Device& device, const theory::Footprint& footprint,
                                    int cluster_size) try {
   check(cudaSetDevice(device.index), "selecting the device");
-  const void* const entry = instruments::nothing_entry();
+  const void* const entry = instruments::empty_entry();
   const EntryAttributes attributes = entry_attributes(entry);
-  theory::Footprint stand_in{.block_size = footprint.block_size,
-                             .registers_per_thread = attributes.registers_per_thread,
-                             .carveout_percent = footprint.carveout_percent};
-  const auto ballast =
-      theory::ballast_for_blocks(device.sm, stand_in, theory::occupancy(device.sm, footprint).blocks_per_sm);
+  theory::Footprint fallback_note{.block_size = footprint.block_size,
+                                  .registers_per_thread = attributes.registers_per_thread,
+                                  .carveout_percent = footprint.carveout_percent};
+  const auto ballast = theory::ballast_for_blocks(device.sm, fallback_note,
+                                                  theory::occupancy(device.sm, footprint).blocks_per_sm);
   if (!ballast) return {};
   return api_active_clusters({.entry = entry,
                               .block_size = footprint.block_size,
@@ -112,10 +112,10 @@ std::optional<int> active_clusters(const Device& device, const theory::Footprint
 
 std::optional<int> api_block_size(const void* entry,
                                   const std::function<std::size_t(int)>& dynamic_smem_bytes) {
-  int least_grid = 0;
+  int min_grid = 0;
   int block_size = 0;
   const auto need = [&](int block) { return dynamic_smem_bytes ? dynamic_smem_bytes(block) : 0; };
-  if (cudaOccupancyMaxPotentialBlockSizeVariableSMem(&least_grid, &block_size, entry, need) != cudaSuccess) {
+  if (cudaOccupancyMaxPotentialBlockSizeVariableSMem(&min_grid, &block_size, entry, need) != cudaSuccess) {
     static_cast<void>(cudaGetLastError());
     return {};
   }

@@ -16,19 +16,18 @@
 
 namespace occbench {
 
-/// Everything about a launch but its argument.
+/// A launch without its argument.
 struct Launch {
   const void* entry = nullptr;
   int grid_size = 0;
   int block_size = 0;
   std::size_t dynamic_smem_bytes = 0;
-  int carveout_percent =
-      -1;  ///< share of the L1/shared array preferred for shared memory; -1: the driver's choice
+  int carveout_percent = -1;  ///< shared-memory carve-out that is requested; -1: the driver's choice
   int cluster_size = 1;
-  const SmShare* share = nullptr;  ///< the SMs that it is confined to; null: all
+  const SmShare* share = nullptr;  ///< the SMs that it may use; null: all
 };
 
-/// What the compiler made of an entry (cudaFuncGetAttributes).
+/// cudaFuncGetAttributes of an entry.
 struct EntryAttributes {
   int registers_per_thread = 0;
   std::size_t static_smem_bytes = 0;
@@ -37,14 +36,14 @@ struct EntryAttributes {
 };
 EntryAttributes entry_attributes(const void* entry);
 
-/// Raises the entry's dynamic shared memory limit and pins its carve-out, as `launch` needs. Must precede the
-/// launch whenever another case used the same entry in between.
+/// Sets the entry's dynamic shared memory limit and carve-out as `launch` needs them. Must precede a launch
+/// if another case has used the entry in between.
 void configure(const Launch& launch);
 
-/// Launches with the problem's argument, asynchronously. Throws CudaError when the launch is refused.
+/// Launches with the problem's argument, asynchronously. Throws CudaError if the launch fails.
 void launch_kernel(const Launch& launch, const Problem& problem, Census census, const Stream& stream);
 
-/// The same in exactly this stream, whose SMs it gets: between `enter` and `leave` of its share.
+/// The same in exactly this stream and on its SMs: between `enter` and `leave` of the share.
 void launch_on(const Launch& launch, const Problem& problem, Census census, cudaStream_t stream);
 
 /// cudaOccupancyMaxActiveBlocksPerMultiprocessor for a configured launch.
@@ -54,13 +53,13 @@ int api_blocks_per_sm(const Launch& launch);
 /// once. Configures the launch.
 int api_active_clusters(const Launch& launch);
 
-/// cudaOccupancyMaxActiveClusters for a footprint that no kernel here has: asked for an empty kernel whose
-/// shared memory lets in as many blocks per SM. nullopt when there is no such amount or the driver refuses.
+/// cudaOccupancyMaxActiveClusters for a footprint that no kernel here has: of an empty kernel whose shared
+/// memory gives the same blocks per SM. nullopt if there is no such size or the query fails.
 std::optional<int> active_clusters(const Device& device, const theory::Footprint& footprint,
                                    int cluster_size);
 
 /// Block size (threads) that cudaOccupancyMaxPotentialBlockSize picks for this kernel, given the dynamic
-/// shared memory that a block of a size needs (empty: none); nullopt when it gives no answer.
+/// shared memory that a block of a size needs (empty: none); nullopt if it fails.
 std::optional<int> api_block_size(const void* entry,
                                   const std::function<std::size_t(int)>& dynamic_smem_bytes);
 

@@ -65,7 +65,7 @@ void add_machine_code(int cc, const char* family, const char* begin, const char*
 }
 
 bool runs_on(const Variant& variant, int cc) {
-  return variant.only_this_cc ? cc == variant.least_cc : cc >= variant.least_cc;
+  return variant.only_this_cc ? cc == variant.min_cc : cc >= variant.min_cc;
 }
 
 int described_cc(const Variant& variant, int cc) { return find(variant, cc).cc; }
@@ -79,7 +79,7 @@ std::vector<int> described_ccs(int cc) {
 
 std::string architecture(int cc) { return "sm_" + std::to_string(cc); }
 
-std::string stand_in(int cc) {
+std::string fallback_note(int cc) {
   std::string others;
   bool own = false;
   for (const int each : described_ccs(cc))

@@ -28,7 +28,7 @@ std::vector<int> described_ccs(int cc);
 std::string architecture(int cc);
 
 /// "machine code of sm_80 stands in for sm_70's"; empty if all variants are described for `cc` itself.
-std::string stand_in(int cc);
+std::string fallback_note(int cc);
 
 /// The variant's description for `cc`, chosen by described_cc(); nullptr if there is none. Throws
 /// std::invalid_argument if the text is malformed.

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 The few facts that only NVML reports. It is loaded at run time: a
-// machine without it lacks these facts only.
+// SPDX-License-Identifier: Apache-2.0
+// The few facts that only NVML reports. It is loaded at run time: a machine without it lacks these only.
 #pragma once
 
 #include <cstddef>

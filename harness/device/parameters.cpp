@@ -56,7 +56,7 @@ void check_plausible(double value, std::string_view unit, const std::string& whe
 /// The value of one parameter; 0 if the file has null.
 double value_of(const Json& entry, const theory::ParameterField& f, const std::string& name) {
   const std::string where = "parameter '" + std::string(f.name) + "': ";
-  if (!entry.is_object()) fail(name, where + "is no object with value, unit, source and method");
+  if (!entry.is_object()) fail(name, where + "is not an object with value, unit, source and method");
   const auto unit = field<std::string>(entry, "unit", name, where);
   if (unit != f.unit)
     fail(name, where + "is in '" + excerpt(unit) + "', and must be in '" + std::string(f.unit) + "'");
@@ -123,9 +123,9 @@ ParameterFile parse_parameters(std::string_view text, const std::string& name) {
                      .catalogue_name = field<std::string>(json, "catalogue_name", name)};
   if (const auto known = theory::device_names(); std::ranges::find(known, file.catalogue_name) == known.end())
     fail(name, "its catalogue_name '" + excerpt(file.catalogue_name) +
-                   "' is no name of `occbench calc --device list`");
+                   "' is not a name of `occbench calc --device list`");
   const auto parameters = field<Json>(json, "parameters", name);
-  if (!parameters.is_object()) fail(name, "'parameters' is no object");
+  if (!parameters.is_object()) fail(name, "'parameters' is not an object");
   const bool is_measured = json.value("origin", "") == "measured";
   std::vector<std::string> missing;
   for (const theory::ParameterField& f : theory::parameter_fields()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Move-only owners of what the CUDA runtime hands out. Destructors never throw: a failing free means
-// the context is already lost, and that was reported where it happened.
+// Move-only owners of CUDA runtime handles. Destructors do not throw: a free fails only if the context is
+// already lost, and that was reported by the call that lost it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,8 +14,8 @@
 namespace occbench {
 
 namespace detail {
-/// A handle that `release` gives back. Not std::unique_ptr, as every kernel file includes this, and <memory>
-/// (with <ostream>, <atomic>) would be a sixth of its compilation.
+/// Owns a handle that `release` frees. Not std::unique_ptr: every kernel file includes this header, and
+/// <memory> would add a sixth to its compile time.
 template <class Handle, auto release>
 class Owner {
  public:
@@ -64,14 +64,14 @@ class Event {
     check(cudaEventRecord(handle_.get(), stream), "recording an event");
   }
   [[nodiscard]] cudaEvent_t get() const { return handle_.get(); }
-  /// True once the device has reached it.
+  /// Whether the device has reached it.
   [[nodiscard]] bool is_over() const {
     const cudaError_t state = cudaEventQuery(handle_.get());
     if (state == cudaErrorNotReady) return false;
-    check(state, "asking for an event");
+    check(state, "querying an event");
     return true;
   }
-  /// Seconds from `start` to this event, both finished, in whole steps of the device's timer.
+  /// Seconds from `start` to this event; both must have completed. Resolution: the device's timer.
   [[nodiscard]] double seconds_since(const Event& start) const {
     float ms = 0;
     check(cudaEventElapsedTime(&ms, start.handle_.get(), handle_.get()), "reading an event");

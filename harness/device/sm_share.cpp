@@ -27,7 +27,7 @@ CUstream green_stream(CUdevice device, int sms, std::string& why_none) {
   const auto create = driver_function<decltype(cuGreenCtxCreate)>("cuGreenCtxCreate");
   const auto add_stream = driver_function<decltype(cuGreenCtxStreamCreate)>("cuGreenCtxStreamCreate");
   if (!find_sms || !split || !describe || !create || !add_stream) {
-    why_none = "this driver has no green contexts (CUDA 12.4 has)";
+    why_none = "green contexts need a driver of CUDA 12.4 or later";
     return nullptr;
   }
   CUdevResource all{}, part{}, rest{};

@@ -426,12 +426,12 @@ class NameSize : private MangledText {
 
 /// For unknown grammar: each substitution at most doubles the length.
 std::optional<std::uint64_t> doubled_size(std::string_view mangled) {
-  constexpr std::size_t most_references = 9;
+  constexpr std::size_t max_references = 9;
   std::size_t references = 0;
   for (std::size_t i = 0; i + 1 < mangled.size(); ++i)
     references += ((mangled[i] == 'S' || mangled[i] == 'T') && begins_id(mangled[i + 1])) ||
                   mangled.substr(i, 2) == "Dp" || mangled.substr(i, 2) == "sp";
-  if (references > most_references) return std::nullopt;
+  if (references > max_references) return std::nullopt;
   return mangled.size() << references;
 }
 

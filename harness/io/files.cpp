@@ -60,7 +60,7 @@ void refuse_device(const fs::path& path) {
                                S_ISLNK(status.st_mode) || S_ISDIR(status.st_mode);
   // /dev/stdout and the like are links.
   if (!may_be_replaced || folder == "/dev" || folder == "/dev/fd" || folder == "/proc/self/fd")
-    fail(path, "cannot be written: is no regular file");
+    fail(path, "cannot be written: is not a regular file");
 }
 
 /// Syncs a folder, which makes renames in it durable. File systems without support ignore it.
@@ -102,7 +102,7 @@ Descriptor open_to_read(const fs::path& path, std::size_t limit) {
   if (file.get() < 0) fail(path, "cannot be read: " + reason());
   struct stat status {};
   if (fstat(file.get(), &status) != 0) fail(path, "cannot be read: " + reason());
-  if (!S_ISREG(status.st_mode)) fail(path, "is no regular file");
+  if (!S_ISREG(status.st_mode)) fail(path, "is not a regular file");
   if (static_cast<std::size_t>(status.st_size) > limit)
     fail(path, "has " + std::to_string(status.st_size >> 20) + " MiB, and at most " +
                    std::to_string(limit >> 20) + " are read");
@@ -194,7 +194,7 @@ RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
     if (lock_.get() < 0 && errno == ENOENT && fs::create_directories(path_, error)) continue;
     if (lock_.get() < 0) fail(path_, "cannot be written: " + reason() + " (.lock)");
     struct stat status {};
-    if (fstat(lock_.get(), &status) != 0 || !S_ISREG(status.st_mode)) fail(name, "is no regular file");
+    if (fstat(lock_.get(), &status) != 0 || !S_ISREG(status.st_mode)) fail(name, "is not a regular file");
     struct flock whole {};
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;

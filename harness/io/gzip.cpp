@@ -69,7 +69,7 @@ void unpack_file(const fs::path& path, std::size_t limit) {
   check_readable(from, limit);
   const Descriptor file(open(from.c_str(), O_RDONLY | O_CLOEXEC));
   UnpackedFile in(file, from.string());
-  if (!in.is_packed()) fail(from, "is no whole gzip file");
+  if (!in.is_packed()) fail(from, "is not a whole gzip file");
   std::string out;
   std::string buffer(1 << 20, '\0');
   while (const std::size_t got = in.read(buffer.data(), buffer.size())) {

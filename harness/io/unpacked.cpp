@@ -55,7 +55,7 @@ bool UnpackedFile::begins_member() {
     if (!fill()) return false;
   }
   if (*stream_.next_in != first_magic)
-    refuse("is no whole gzip file: something else follows the packed part");
+    refuse("is not a whole gzip file: something else follows the packed part");
   return true;
 }
 
@@ -76,11 +76,11 @@ std::size_t UnpackedFile::read(char* buffer, std::size_t size) {
       inflateReset(&stream_);
       member_has_ended_ = false;
     }
-    if (stream_.avail_in == 0 && !fill()) refuse("is no whole gzip file: it is cut off");
+    if (stream_.avail_in == 0 && !fill()) refuse("is not a whole gzip file: it is cut off");
     const int state = inflate(&stream_, Z_NO_FLUSH);
     member_has_ended_ = state == Z_STREAM_END;
     if (state != Z_OK && state != Z_STREAM_END && state != Z_BUF_ERROR)
-      refuse("is no whole gzip file: it is damaged");
+      refuse("is not a whole gzip file: it is damaged");
   }
   const std::size_t got = size - stream_.avail_out;
   unpacked_bytes_ += got;

@@ -14,9 +14,9 @@ std::string noisy_reason(const CaseProgress& progress) {
   const auto add = [&](std::size_t launches, const char* cause) {
     if (launches > 0) causes += (causes.empty() ? "" : ", ") + std::to_string(launches) + cause;
   };
-  add(progress.disturbed, " ran beside another process");
+  add(progress.overlapped_by_others, " ran beside another process");
   add(progress.slow_clock, " at a low SM clock");
-  add(r.discarded - progress.disturbed - progress.slow_clock, " were discarded before --resume");
+  add(r.discarded - progress.overlapped_by_others - progress.slow_clock, " were discarded before --resume");
   return "only " + std::to_string(r.samples) + " of " + std::to_string(r.samples + r.discarded) +
          " launches count: " + causes;
 }

@@ -30,11 +30,11 @@ struct CaseProgress {
   Problem warm_up;  ///< a few iterations: loads code and fills the TLBs
   Problem timed;
   std::vector<SampleRow> samples;
-  std::vector<double> own_cycles;  ///< by the kernel's own clock, one per visit
-  int rounds = 0;                  ///< visits so far
-  int undecided = 0;               ///< samples that may yet be discarded
-  std::size_t slow_clock = 0;      ///< samples discarded for a low SM clock; of this process
-  std::size_t disturbed = 0;       ///< the same because another process used the GPU, at the usual clock
+  std::vector<double> own_cycles;        ///< by the kernel's own clock, one per visit
+  int rounds = 0;                        ///< visits so far
+  int undecided = 0;                     ///< samples that may yet be discarded
+  std::size_t slow_clock = 0;            ///< samples discarded for a low SM clock; of this process
+  std::size_t overlapped_by_others = 0;  ///< samples discarded because another process used the GPU
   /// Of the output that the first timed launch must repeat.
   std::optional<instruments::Digest> expected_digest;
   bool is_spot_checked = false;  ///< its reference checks some outputs of each block, not all
@@ -51,7 +51,7 @@ bool mark_if_noisy(CaseProgress& progress);
 
 /// Configures the entry, and refills the data of a kernel with its own arguments: another case may have
 /// changed either.
-inline void make_ready(const Launch& launch, const Problem& problem) {
+inline void prepare_launch(const Launch& launch, const Problem& problem) {
   configure(launch);
   if (problem.launch) problem.poison();
 }

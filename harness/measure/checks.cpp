@@ -9,8 +9,8 @@ namespace occbench {
 
 Checks::Checks(Arena& arena) : arena_(arena) {
   start_behind(workers_, 5, [this] { work(); });  // launches must not be delayed
-  kept_.resize(workers_.size() + 1 + large);      // one is filled while the others are read
-  for (Arena::Kept& each : kept_) (free_large_.size() < large ? free_large_ : free_).push_back(&each);
+  copies_.resize(workers_.size() + 1 + large);    // one is filled while the others are read
+  for (Arena::OutputCopy& each : copies_) (free_large_.size() < large ? free_large_ : free_).push_back(&each);
 }
 
 Checks::~Checks() {
@@ -24,26 +24,26 @@ Checks::~Checks() {
 
 std::future<std::optional<std::string>> Checks::begin(Check check) {
   Free& from = arena_.poisoned_bytes() > usual_bytes ? free_large_ : free_;
-  Arena::Kept* kept = nullptr;
+  Arena::OutputCopy* copy = nullptr;
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&from] { return !from.empty(); });
-    kept = from.back();
+    copy = from.back();
     from.pop_back();
   }
   try {
-    arena_.keep_output(*kept);
+    arena_.copy_output(*copy);
   } catch (...) {
     const std::scoped_lock lock(mutex_);
-    from.push_back(kept);
+    from.push_back(copy);
     throw;
   }
-  kept->threads = &from == &free_large_ ? large_threads : 1;  // most others have a thread each
-  Task task{.run = std::packaged_task<std::optional<std::string>()>([kept, check = std::move(check)] {
-              const Arena::Reading reading(*kept);
+  copy->threads = &from == &free_large_ ? large_threads : 1;  // most others have a thread each
+  Task task{.run = std::packaged_task<std::optional<std::string>()>([copy, check = std::move(check)] {
+              const Arena::ReadCopy use(*copy);
               return check();
             }),
-            .kept = kept,
+            .copy = copy,
             .from = &from};
   auto answer = task.run.get_future();
   {
@@ -64,7 +64,7 @@ void Checks::work() {
     lock.unlock();
     task.run();
     lock.lock();
-    task.from->push_back(task.kept);
+    task.from->push_back(task.copy);
     changed_.notify_all();
   }
 }

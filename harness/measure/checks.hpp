@@ -30,20 +30,20 @@ class Checks {
 
   /// Whether an output is small enough to be copied. A spot check of a large one is faster in place.
   [[nodiscard]] static bool can_copy(std::size_t bytes, bool is_spot_check) {
-    return bytes <= (is_spot_check ? usual_bytes : most_bytes);
+    return bytes <= (is_spot_check ? usual_bytes : max_bytes);
   }
   /// Copies the output of the last launch, which `check` reads on another thread. The future rethrows its
   /// exceptions. Waits while more copies are in use than there are workers, or four large ones.
   std::future<std::optional<std::string>> begin(Check check);
 
  private:
-  static constexpr std::size_t usual_bytes = std::size_t{16} << 20, most_bytes = std::size_t{72} << 20;
+  static constexpr std::size_t usual_bytes = std::size_t{16} << 20, max_bytes = std::size_t{72} << 20;
   static constexpr std::size_t large = 4;          ///< copies of more than usual_bytes, in pinned memory
   static constexpr std::size_t large_threads = 4;  ///< per large copy, whose check takes most of a second
-  using Free = std::vector<Arena::Kept*>;
+  using Free = std::vector<Arena::OutputCopy*>;
   struct Task {
     std::packaged_task<std::optional<std::string>()> run;
-    Arena::Kept* kept;
+    Arena::OutputCopy* copy;
     Free* from;
   };
   void work();
@@ -52,7 +52,7 @@ class Checks {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Task> tasks_;
-  std::vector<Arena::Kept> kept_;
+  std::vector<Arena::OutputCopy> copies_;
   Free free_, free_large_;
   bool ending_ = false;
   std::vector<std::jthread> workers_;  // last: they use the others

@@ -36,7 +36,7 @@ constexpr std::array<Metric, 8> metrics{{
     {&CounterGroups::memory, "l1tex__t_bytes.sum", 1, &Counts::l1_bytes},
 }};
 
-/// All stall reasons except `selected`, which is no stall; a chip has most of them.
+/// All stall reasons except `selected`, which is not a stall; a chip has most of them.
 constexpr std::string_view stall_begin = "smsp__average_warps_issue_stalled_";
 constexpr std::string_view stall_end = "_per_issue_active.ratio";
 constexpr const char* stall_reasons[] = {
@@ -111,7 +111,7 @@ CounterGroups parse_counter_groups(const std::vector<std::string>& names) {
       groups.stalls = true;
     else if (name != "none" || names.size() > 1)
       throw UserError(Exit::usage,
-                      "--counters knows occupancy, memory and stalls, or none alone; not '" + name + "'");
+                      "--counters takes occupancy, memory and stalls, or none alone; not '" + name + "'");
   }
   return groups;
 }
@@ -128,7 +128,7 @@ void Counters::open_profiler() {
   profiler_ = open_();
   for (const Metric& metric : metrics) {
     if (!(groups_.*metric.group)) continue;
-    if (profiler_->knows(metric.name))
+    if (profiler_->has_metric(metric.name))
       metrics_.emplace_back(metric.name);
     else
       missing_ += (missing_.empty() ? "" : ", ") + std::string(metric.name);
@@ -136,7 +136,8 @@ void Counters::open_profiler() {
   if (!groups_.stalls) return;
   const std::size_t others = metrics_.size();
   for (const char* reason : stall_reasons)
-    if (std::string name = stall_metric(reason); profiler_->knows(name)) metrics_.push_back(std::move(name));
+    if (std::string name = stall_metric(reason); profiler_->has_metric(name))
+      metrics_.push_back(std::move(name));
   if (metrics_.size() == others) missing_ += (missing_.empty() ? "" : ", ") + stall_metric("*");
 }
 
@@ -174,15 +175,15 @@ Counts Counters::count(const std::function<void()>& prepare, const std::function
   }
   if (metrics_.empty()) return read({});
   try {
-    constexpr int most_passes = 100;
-    for (int pass = 0; pass < most_passes; ++pass) {
+    constexpr int max_passes = 100;
+    for (int pass = 0; pass < max_passes; ++pass) {
       prepare();
       profiler_->begin_pass();
       launch();
       if (profiler_->end_pass()) return read(profiler_->values());
     }
     release();
-    return {.status = "CUPTI wanted more than " + std::to_string(most_passes) + " passes"};
+    return {.status = "CUPTI needs more than " + std::to_string(max_passes) + " passes"};
   } catch (const cupti::Error& error) {  // it may concern only this case: the next case tries again
     release();
     return {.status = why_not(error)};

@@ -102,7 +102,7 @@ class Cupti : public Profiler {
 
   [[nodiscard]] std::string chip() const override { return chip_; }
 
-  bool knows(const std::string& metric) override {
+  bool has_metric(const std::string& metric) override {
     CUpti_Profiler_Host_Object* trial = new_host();  // a metric cannot be removed again
     bool known = true;
     try {

@@ -55,7 +55,7 @@ class Profiler {
   /// "GH100"
   [[nodiscard]] virtual std::string chip() const = 0;
   /// Whether this chip has a metric of that name, the same as Nsight Compute's.
-  virtual bool knows(const std::string& metric) = 0;
+  virtual bool has_metric(const std::string& metric) = 0;
   /// Acquires the device's counters. They slow launches down until disable().
   virtual void enable(const std::vector<std::string>& metrics) = 0;
   /// Launches between these two calls are counted; end_pass() is true after the last pass.

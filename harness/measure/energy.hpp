@@ -7,10 +7,10 @@
 
 namespace occbench {
 
-/// What a launch costs when it is one of many back to back.
+/// Energy of back-to-back launches.
 struct Energy {
-  double power_w = 0;       ///< mean draw of the whole board
-  double per_launch_j = 0;  ///< that over the launches of a second
+  double power_w = 0;       ///< mean power of the whole board
+  double per_launch_j = 0;  ///< power_w over launches per second
 };
 
 /// Measures the energy drawn between two updates of the counter.
@@ -19,7 +19,7 @@ class EnergySteps {
   /// The window begins after `warm_up_s` and lasts at least `window_s`. A board takes most of a second to
   /// bring a load under its limit: a window above `limit_w` is restarted.
   EnergySteps(double warm_up_s, double window_s, double limit_w)
-      : warm_up_s_(warm_up_s), window_s_(window_s), most_w_((1 + sensor_error) * limit_w) {}
+      : warm_up_s_(warm_up_s), window_s_(window_s), max_w_((1 + sensor_error) * limit_w) {}
 
   /// Takes the counter (J) at `now_s`, after so many launches. Returns the energy at the end of the window.
   std::optional<Energy> take(double energy_j, double now_s, std::uint64_t ended) {
@@ -31,7 +31,7 @@ class EnergySteps {
     const double window_s = now_s - first_->at_s;
     if (window_s < window_s_ || ended == first_->ended) return {};
     const double joules = energy_j - first_->energy_j;
-    if (joules > most_w_ * window_s) {
+    if (joules > max_w_ * window_s) {
       first_ = reading;
       return {};
     }
@@ -44,7 +44,7 @@ class EnergySteps {
     double energy_j, at_s;
     std::uint64_t ended;
   };
-  double warm_up_s_, window_s_, most_w_;
+  double warm_up_s_, window_s_, max_w_;
   std::optional<double> last_j_;
   std::optional<Reading> first_;
 };

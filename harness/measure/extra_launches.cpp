@@ -23,7 +23,7 @@ ExtraLaunches::ExtraLaunches(const Stream& stream, const Device& device, const P
       time_spent_(time_spent) {}
 
 void ExtraLaunches::measure_dispatch() {
-  Launch launch{.entry = instruments::stay_entry(), .block_size = 128};
+  Launch launch{.entry = instruments::resident_entry(), .block_size = 128};
   configure(launch);
   const int blocks_per_sm = api_blocks_per_sm(launch);
   launch.grid_size = 4 * blocks_per_sm * device_.sm.sm_count;
@@ -35,20 +35,20 @@ void ExtraLaunches::measure_dispatch() {
 }
 
 std::optional<SlotTime> ExtraLaunches::slot_time(const CaseProgress& progress) {
-  const Stopwatch stopwatch(time_spent_["block times"]);
-  constexpr int most_blocks = 1 << 20;  // 24 MiB of records
+  const ScopedTimer timer(time_spent_["block times"]);
+  constexpr int max_blocks = 1 << 20;  // 24 MiB of records
   constexpr double tolerance = 0.05;
   // Writing its record lengthens a block by part of a microsecond: on an H200, blocks of 0.3 to 1.3 us show
   // up to 80 % residency instead of the counter's 10 %; blocks of 4.5 us agree with it within 0.3 %.
-  constexpr double least_block_s = 3e-6;
+  constexpr double min_block_s = 3e-6;
   constexpr int tries = 3;  // for a clock that dips, or a kernel of two speeds
   const CaseResult& r = progress.result;
   const Case& c = r.planned;
-  if (!c.spec.variant->counts_blocks || c.launch.grid_size > most_blocks) return {};
+  if (!c.spec.variant->counts_blocks || c.launch.grid_size > max_blocks) return {};
   const double block_s =
       r.time_s.median * std::min(1.0, static_cast<double>(c.wave_blocks) / c.launch.grid_size);
-  if (block_s < least_block_s) return {};
-  make_ready(c.launch, progress.timed);
+  if (block_s < min_block_s) return {};
+  prepare_launch(c.launch, progress.timed);
   launch_kernel(c.launch, progress.warm_up, Census{}, stream_);
   for (int i = 0; i < tries; ++i) {
     double time_s = 0;
@@ -65,14 +65,14 @@ std::optional<SlotTime> ExtraLaunches::slot_time(const CaseProgress& progress) {
 }
 
 Counts ExtraLaunches::count(const CaseProgress& progress) {
-  const Stopwatch stopwatch(time_spent_["counters"]);
+  const ScopedTimer timer(time_spent_["counters"]);
   const Case& c = progress.result.planned;
   const auto launch = [&] {
     launch_kernel(c.launch, progress.timed, Census{}, stream_);
     stream_.synchronize();
   };
   try {
-    make_ready(c.launch, progress.timed);
+    prepare_launch(c.launch, progress.timed);
     launch();  // warms the L2 for a warm case
     return counters_.count(
         [&] {
@@ -88,7 +88,7 @@ Counts ExtraLaunches::count(const CaseProgress& progress) {
 }
 
 std::optional<Energy> ExtraLaunches::energy(const CaseProgress& progress, const std::atomic<bool>& stop) {
-  const Stopwatch stopwatch(time_spent_["energy"]);
+  const ScopedTimer timer(time_spent_["energy"]);
   constexpr double warm_up_s = 0.15;  // the board's power follows a load with some delay
   const double window_s = precision_.energy_s;
   constexpr double queued_s = 40e-3;  // work in the queue: the device never waits while the counter is read
@@ -96,7 +96,7 @@ std::optional<Energy> ExtraLaunches::energy(const CaseProgress& progress, const 
   const nvml::EnergyCounter counter(device_.uuid);
   if (!counter.joules()) return {};
   const Case& c = progress.result.planned;
-  make_ready(c.launch, progress.timed);
+  prepare_launch(c.launch, progress.timed);
   const auto ahead =
       static_cast<std::size_t>(std::clamp(queued_s / progress.result.time_s.median, 4.0, 1000.0));
   std::vector<Event> ends(ahead);  // of the launches in the queue, a ring

@@ -32,7 +32,7 @@ std::vector<int> gpc_of_sms(const Device& device, const Stream& stream) {
   Problem problem;
   problem.set_parameters(stay_ns);
   for (const int size : {2, 3, 5, 7, 8}) {  // a single size may split a GPC in the same way each time
-    Launch launch{.entry = instruments::stay_entry(),
+    Launch launch{.entry = instruments::resident_entry(),
                   .grid_size = clusters * size,
                   .block_size = 128,
                   .dynamic_smem_bytes = device.sm.smem_per_block_optin_bytes,  // one block per SM

@@ -16,7 +16,7 @@ namespace {
 constexpr int copies = 4;
 // Another process keeps the GPU until its time slice ends, milliseconds later. Then ours begins: short work
 // fits into it, so that the wait before it is the only sign.
-constexpr std::chrono::duration<double, std::milli> least_wait{0.3};
+constexpr std::chrono::duration<double, std::milli> min_wait{0.3};
 
 std::size_t bytes_per_copy(const Arena& arena) {
   return std::min({std::size_t{256} << 20, arena.input_bytes(), arena.output_bytes()});
@@ -28,14 +28,14 @@ InterferenceProbe::InterferenceProbe(Arena& arena, const Stream& stream, const D
     : arena_(arena),
       stream_(stream),
       blocks_(2 * device.sm.sm_count),
-      cycles_(static_cast<std::size_t>(most_repetitions * blocks_)),
-      cycles_host_(static_cast<std::size_t>(most_repetitions * blocks_)),
-      events_(2 * most_repetitions + 1),
+      cycles_(static_cast<std::size_t>(max_repetitions * blocks_)),
+      cycles_host_(static_cast<std::size_t>(max_repetitions * blocks_)),
+      events_(2 * max_repetitions + 1),
       fastest_{copies * 2.0 * static_cast<double>(bytes_per_copy(arena)) /
                    least_undisturbed_copy_bytes_per_s(device),
                std::numeric_limits<double>::max()} {
   run(1);  // loads code and fills the TLBs
-  for (int i = 0; i < 2; ++i) is_quiet(most_repetitions / 2);
+  for (int i = 0; i < 2; ++i) is_quiet(max_repetitions / 2);
   probes_ = disturbed_probes_ = 0;
 }
 
@@ -50,16 +50,16 @@ std::vector<InterferenceProbe::Repetition> InterferenceProbe::run(int count, boo
                             stream_.get()),
             "copying on the device");
     events_[2 * i + 1].record(stream_);
-    instruments::exercise(cycles_.data() + i * blocks, blocks_, stream_.get());
+    instruments::load_sms(cycles_.data() + i * blocks, blocks_, stream_.get());
   }
   check(cudaMemcpyAsync(cycles_host_.data(), cycles_.data(), count * blocks * sizeof(unsigned long long),
                         cudaMemcpyDeviceToHost, stream_.get()),
         "reading cycles");
-  events_[2 * most_repetitions].record(stream_);
+  events_[2 * max_repetitions].record(stream_);
   stream_.synchronize();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  const std::chrono::duration<double> worked{events_[2 * most_repetitions].seconds_since(events_[0])};
-  if (waited != nullptr) *waited = took - worked > least_wait;
+  const std::chrono::duration<double> worked{events_[2 * max_repetitions].seconds_since(events_[0])};
+  if (waited != nullptr) *waited = took - worked > min_wait;
 
   std::vector<Repetition> repetitions;
   for (int i = 0; i < count; ++i) {
@@ -75,7 +75,7 @@ bool InterferenceProbe::is_disturbed(const Repetition& r) const {
 }
 
 std::ptrdiff_t InterferenceProbe::count_slow(int count, bool* waited) {
-  const std::vector<Repetition> repetitions = run(std::min(count, most_repetitions), waited);
+  const std::vector<Repetition> repetitions = run(std::min(count, max_repetitions), waited);
   for (const Repetition& r : repetitions)
     fastest_ = {std::min(fastest_.copy_s, r.copy_s), std::min(fastest_.cycles, r.cycles)};
   return std::ranges::count_if(repetitions, [&](const Repetition& r) { return is_disturbed(r); });
@@ -85,7 +85,7 @@ bool InterferenceProbe::is_quiet(int repetitions) {
   bool waited = false;
   std::ptrdiff_t slow = count_slow(repetitions, &waited);
   // Long enough for two time slices: one slow repetition may be the board's own, a wait the host's.
-  if (waited || slow > 0) slow = count_slow(most_repetitions, &waited);
+  if (waited || slow > 0) slow = count_slow(max_repetitions, &waited);
   const bool quiet = slow < 2;
   ++probes_;
   disturbed_probes_ += quiet ? 0 : 1;
@@ -120,7 +120,7 @@ void Interference::drop(CaseProgress& progress) {
 }
 
 std::vector<CaseProgress*> Interference::finish_batch(bool last, const Runner::OnSamples& on_samples) {
-  const Stopwatch stopwatch(time_spent_["probing for other processes"]);
+  const ScopedTimer timer(time_spent_["probing for other processes"]);
   was_quiet_ = {probe_.is_quiet(last ? 6 : 2), was_quiet_[0], was_quiet_[1]};
   other_processes_.poll();
   const auto open =
@@ -131,7 +131,7 @@ std::vector<CaseProgress*> Interference::finish_batch(bool last, const Runner::O
     const bool counts = was_quiet_[0] && was_quiet_[1] && (each->batch == batch_ || was_quiet_[2]);
     ++decided_samples_;
     disturbed_samples_ += counts ? 0 : 1;
-    each->progress->disturbed += counts || sample.discarded ? 0 : 1;
+    each->progress->overlapped_by_others += counts || sample.discarded ? 0 : 1;
     sample.discarded = sample.discarded || !counts;
     if (on_samples) on_samples(std::span(&sample, 1));
     if (--each->progress->undecided == 0) decided.push_back(each->progress);

@@ -46,7 +46,7 @@ class InterferenceProbe {
   [[nodiscard]] bool is_disturbed(const Repetition& r) const;
   std::ptrdiff_t count_slow(int count, bool* waited);
 
-  static constexpr int most_repetitions = 8;
+  static constexpr int max_repetitions = 8;
 
   Arena& arena_;
   const Stream& stream_;

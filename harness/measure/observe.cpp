@@ -71,7 +71,7 @@ struct Domain {
   }
 
   std::uint32_t category_of(const Case& c) {
-    const auto next = static_cast<std::uint32_t>(experiments.size() + 1);  // 0 is no category
+    const auto next = static_cast<std::uint32_t>(experiments.size() + 1);  // 0 is not a category
     const auto [found, is_new] = experiments.try_emplace(c.spec.experiment, next);
     if (is_new) nvtxDomainNameCategoryA(handle, next, c.spec.experiment.c_str());
     return found->second;

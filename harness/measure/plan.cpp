@@ -138,7 +138,7 @@ class Resolver {
   }
 
   bool check_device() {
-    const int least = variant_.least_cc;
+    const int least = variant_.min_cc;
     if (!runs_on(variant_, device_.cc()))
       return refuse(Status::skipped, "needs compute capability " + std::to_string(least / 10) + "." +
                                          std::to_string(least % 10) +
@@ -157,9 +157,9 @@ class Resolver {
     if (variant_.fixed_block_size != 0 && block_size != variant_.fixed_block_size)
       return refuse(Status::impossible, "this variant is compiled for blocks of " +
                                             std::to_string(variant_.fixed_block_size) + " threads");
-    if (variant_.promised_threads > device_.sm.max_threads_per_sm)
+    if (variant_.launch_bounds_threads > device_.sm.max_threads_per_sm)
       return refuse(Status::impossible,
-                    "its __launch_bounds__ asks for " + std::to_string(variant_.promised_threads) +
+                    "its __launch_bounds__ asks for " + std::to_string(variant_.launch_bounds_threads) +
                         " threads on an SM that holds " + std::to_string(device_.sm.max_threads_per_sm));
     return true;
   }
@@ -192,7 +192,7 @@ class Resolver {
   bool compute_occupancy() {
     c_.occupancy = theory::occupancy(device_.sm, c_.footprint);
     c_.occupancy_textbook = theory::textbook_occupancy(device_.sm, c_.footprint);
-    return c_.occupancy.launchable() || refuse(Status::impossible, c_.occupancy.unlaunchable);
+    return c_.occupancy.is_launchable() || refuse(Status::impossible, c_.occupancy.launch_error);
   }
 
   bool add_ballast() {
@@ -234,7 +234,7 @@ class Resolver {
     const int wanted = c_.spec.sm_count;
     if (wanted == 0 || wanted == c_.sm_count) return true;
     if (device_.is_model)
-      return refuse(Status::skipped, "a part of the SMs needs a real GPU: which ones it has is not modelled");
+      return refuse(Status::skipped, "a share of the SMs needs a real GPU: their placement is not modelled");
     std::string why_none;
     c_.launch.share = SmShare::of(wanted, why_none);
     c_.sm_count = wanted;

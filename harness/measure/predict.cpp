@@ -34,10 +34,10 @@ theory::LoopFacts facts_of(const Variant& v, double once) {
 
 /// Takes `device` by value, to reduce its SMs to the case's share.
 Forecast predict_one(const Case& c, double once, Device device, const theory::Parameters& parameters,
-                     std::span<const theory::Parameters> drawn) {
+                     std::span<const theory::Parameters> parameter_samples) {
   device.sm.sm_count = c.sm_count;
   const Variant& v = *c.spec.variant;
-  if (v.in_clusters) return {.why_not = "the network between the SMs of a cluster is outside the model"};
+  if (v.in_clusters) return {.why_not = "distributed shared memory is not modelled"};
   const theory::Program* const program = machine_code(v, device.cc());
   if (program == nullptr)
     return {.why_not = "no description of its machine code; `occbench audit --describe` writes it"};
@@ -54,7 +54,7 @@ Forecast predict_one(const Case& c, double once, Device device, const theory::Pa
     Forecast forecast{.prediction = theory::predict(*program, facts, shape, device, parameters),
                       .code_cc = described_cc(v, device.cc())};
     std::vector<double> times;
-    for (const theory::Parameters& p : drawn)
+    for (const theory::Parameters& p : parameter_samples)
       times.push_back(theory::predict(*program, facts, shape, device, p).time_s);
     if (!times.empty()) forecast.band = theory::band(*forecast.prediction, times);
     return forecast;
@@ -67,7 +67,7 @@ Forecast predict_one(const Case& c, double once, Device device, const theory::Pa
 
 std::vector<Forecast> predict(std::span<const Case> cases, const Device& device,
                               const theory::Parameters& parameters,
-                              std::span<const theory::Parameters> drawn) {
+                              std::span<const theory::Parameters> parameter_samples) {
   std::vector<Forecast> forecasts(cases.size());
   Arena arena(arena_sizes(device.memory_bytes));  // without memory: only gives the work
   std::vector<double> once(cases.size());
@@ -77,7 +77,7 @@ std::vector<Forecast> predict(std::span<const Case> cases, const Device& device,
   const auto work = [&] {
     for (std::size_t i = next++; i < cases.size(); i = next++)
       if (cases[i].status == Status::valid)
-        forecasts[i] = predict_one(cases[i], once[i], device, parameters, drawn);
+        forecasts[i] = predict_one(cases[i], once[i], device, parameters, parameter_samples);
   };
   std::vector<std::jthread> others;
   const std::size_t threads = std::min<std::size_t>(cases.size(), std::thread::hardware_concurrency());

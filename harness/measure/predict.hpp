@@ -10,10 +10,10 @@
 
 namespace occbench {
 
-/// Predicts each case, on all cores, without measurements. All cases are valid. `drawn`: further sets of
-/// parameters, whose predictions give a band. Empty: no band.
+/// Predicts each case, on all cores, without measurements. All cases are valid. Predictions with the
+/// further `parameter_samples` give a band; empty: no band.
 std::vector<Forecast> predict(std::span<const Case> cases, const Device& device,
                               const theory::Parameters& parameters,
-                              std::span<const theory::Parameters> drawn = {});
+                              std::span<const theory::Parameters> parameter_samples = {});
 
 }  // namespace occbench

@@ -14,7 +14,7 @@ namespace occbench {
 namespace {
 
 /// One launch. Times are sums over block slots, ns, except `whole` and `active`.
-struct Account {
+struct SlotTotals {
   std::int64_t whole = 0;   ///< of the launch
   std::int64_t active = 0;  ///< summed over SMs
   int busy_sms = 0;         ///< SM numbers may exceed the count of SMs
@@ -23,7 +23,7 @@ struct Account {
 };
 
 /// Adds one SM's blocks, in the order in which they began.
-void add_sm(Account& a, std::span<const CensusRecord> blocks, int slots, std::uint64_t launched_ns,
+void add_sm(SlotTotals& a, std::span<const CensusRecord> blocks, int slots, std::uint64_t launched_ns,
             const Dispatch& dispatch) {
   const auto since_launch = [&](std::uint64_t t) { return static_cast<std::int64_t>(t - launched_ns); };
   std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> ends;  // one per slot in use
@@ -54,7 +54,8 @@ void add_sm(Account& a, std::span<const CensusRecord> blocks, int slots, std::ui
   for (; !ends.empty(); ends.pop()) a.tail += last_end - ends.top();
 }
 
-std::optional<Account> account_of(std::vector<CensusRecord> records, int slots, const Dispatch& dispatch) {
+std::optional<SlotTotals> slot_totals(std::vector<CensusRecord> records, int slots,
+                                      const Dispatch& dispatch) {
   const auto is_unwritten = [](const CensusRecord& r) { return r.sm == ~0U || r.end_ns < r.begin_ns; };
   if (records.empty() || slots < 1 || std::ranges::any_of(records, is_unwritten)) return {};
   const std::uint64_t launched_ns = std::ranges::min(records, {}, &CensusRecord::begin_ns).begin_ns;
@@ -63,7 +64,7 @@ std::optional<Account> account_of(std::vector<CensusRecord> records, int slots, 
 
   std::ranges::sort(records, {},
                     [](const CensusRecord& r) { return std::tuple(r.sm, r.begin_ns, r.end_ns); });
-  Account a;
+  SlotTotals a;
   a.whole = static_cast<std::int64_t>(ended_ns - launched_ns);
   for (auto first = records.begin(); first != records.end();) {
     const auto last = std::ranges::upper_bound(first, records.end(), first->sm, {}, &CensusRecord::sm);
@@ -78,7 +79,7 @@ std::optional<Account> account_of(std::vector<CensusRecord> records, int slots, 
 Dispatch dispatch_of(std::vector<CensusRecord> records, int blocks_per_sm) {
   constexpr double most = 0.9;
   Dispatch found;
-  const auto a = account_of(std::move(records), blocks_per_sm, found);
+  const auto a = slot_totals(std::move(records), blocks_per_sm, found);
   const auto quantile_ns = [](const std::vector<double>& waits) {
     return static_cast<std::int64_t>(std::max(0.0, statistics::quantile(waits, most)));
   };
@@ -89,7 +90,7 @@ Dispatch dispatch_of(std::vector<CensusRecord> records, int blocks_per_sm) {
 
 std::optional<SlotTime> slot_time(std::vector<CensusRecord> records, int sm_count, int blocks_per_sm,
                                   double occupancy_theoretical, const Dispatch& dispatch) {
-  const auto a = account_of(std::move(records), blocks_per_sm, dispatch);
+  const auto a = slot_totals(std::move(records), blocks_per_sm, dispatch);
   if (!a || a->busy_sms > sm_count || a->active == 0) return {};
   const double slot = occupancy_theoretical / blocks_per_sm;  // of an SM's warp slots
   const auto share = [&](std::int64_t slot_ns) {

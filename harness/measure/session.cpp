@@ -18,9 +18,10 @@ ArenaSizes sizes_for_free_memory() {
   check(cudaMemGetInfo(&free, &total), "asking for free memory");
   const ArenaSizes sizes = arena_sizes(free);
   if (std::min(sizes.input_bytes, sizes.output_bytes) < (std::size_t{64} << 20))
-    throw UserError(Exit::no_device, "the device has only " + std::to_string(free >> 20) + " MiB of " +
-                                         std::to_string(total >> 20) +
-                                         " MiB free; end what else uses it, or choose another with --device");
+    throw UserError(Exit::no_device,
+                    "the device has only " + std::to_string(free >> 20) + " MiB of " +
+                        std::to_string(total >> 20) +
+                        " MiB free; stop other processes on it, or choose another with --device");
   return sizes;
 }
 
@@ -194,7 +195,7 @@ class Session::GroupRun {
 
   void close(CaseProgress& progress) {
     progress.stage = Stage::done;
-    session_.on_case_(nullptr);  // writing its row is no device work that may hang
+    session_.on_case_(nullptr);  // writing its row is not device work that may hang
     session_.verifier_.finish_check(progress);
     on_result_(progress.result, progress.samples);
   }
@@ -248,9 +249,9 @@ void Session::measure(std::span<const Case> group, int repetition, const OnResul
 }
 
 void Session::visit(CaseProgress& progress) {
-  const Stopwatch stopwatch(time_spent_["timing"]);
+  const ScopedTimer timer(time_spent_["timing"]);
   const Case& c = progress.result.planned;
-  make_ready(c.launch, progress.timed);
+  prepare_launch(c.launch, progress.timed);
   launch_kernel(c.launch, progress.warm_up, Census{}, stream_);
   std::vector<Sample> samples;
   if (progress.expected_digest) {
@@ -323,7 +324,7 @@ std::vector<double> Session::launch_only(const Case& c, int launches, bool mark_
     launch_kernel(c.launch, variant.prepare(arena_, c.shape(variant.check_iterations)), Census{}, stream_);
   }
   const Problem problem = variant.prepare(arena_, c.shape(c.iterations));
-  make_ready(c.launch, problem);
+  prepare_launch(c.launch, problem);
   launch_kernel(c.launch, problem, Census{}, stream_);
   stream_.synchronize();
   std::vector<double> times;

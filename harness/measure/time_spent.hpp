@@ -12,12 +12,14 @@ namespace occbench {
 using TimeSpent = std::map<std::string, double>;
 
 /// Adds the object's lifetime to `total`.
-class Stopwatch {
+class ScopedTimer {
  public:
-  explicit Stopwatch(double& total) : total_(total) {}
-  ~Stopwatch() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
+  explicit ScopedTimer(double& total) : total_(total) {}
+  ~ScopedTimer() {
+    total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  }
+  ScopedTimer(const ScopedTimer&) = delete;
+  ScopedTimer& operator=(const ScopedTimer&) = delete;
 
  private:
   double& total_;

@@ -22,9 +22,9 @@ constexpr int fully_checked_waves = 4;
 class SpotCheck {
  public:
   SpotCheck(Arena& arena, int grid_size) : arena_(arena) {
-    arena.look_at(static_cast<std::size_t>(std::clamp(grid_size, 1024, 8192)));
+    arena.check_samples(static_cast<std::size_t>(std::clamp(grid_size, 1024, 8192)));
   }
-  ~SpotCheck() { arena_.look_at(0); }
+  ~SpotCheck() { arena_.check_samples(0); }
   SpotCheck(const SpotCheck&) = delete;
   SpotCheck& operator=(const SpotCheck&) = delete;
 
@@ -123,7 +123,7 @@ void Verifier::reject(CaseProgress& progress, const std::string& reason) {
 }
 
 void Verifier::prepare(CaseProgress& progress) {
-  const Stopwatch stopwatch(time_spent_["preparing"]);
+  const ScopedTimer timer(time_spent_["preparing"]);
   CaseResult& r = progress.result;
   const Case& c = r.planned;
   const Variant& variant = *c.spec.variant;
@@ -135,7 +135,7 @@ void Verifier::prepare(CaseProgress& progress) {
 }
 
 std::optional<std::string> Verifier::check_short_launch(CaseProgress& progress) {
-  const Stopwatch stopwatch(time_spent_["short launch against the reference"]);
+  const ScopedTimer timer(time_spent_["short launch against the reference"]);
   const Case& c = progress.result.planned;
   const Variant& variant = *c.spec.variant;
   Shape shape = c.shape(variant.user_kernel ? 1 : variant.check_iterations);
@@ -143,7 +143,7 @@ std::optional<std::string> Verifier::check_short_launch(CaseProgress& progress) 
   Launch launch = c.launch;
   std::optional<Problem> few_waves;
   if (const int blocks = fully_checked_waves * c.wave_blocks;
-      progress.timed.reference_reaches && !variant.user_kernel && blocks < launch.grid_size) {
+      progress.timed.reference_covers_timed && !variant.user_kernel && blocks < launch.grid_size) {
     shape.grid_size = launch.grid_size = blocks;
     few_waves = variant.prepare(arena_, shape);
   }
@@ -175,7 +175,7 @@ bool Verifier::start_reference(CaseProgress& progress, const Problem& problem) {
 }
 
 std::optional<std::string> Verifier::await_reference(CaseProgress& progress) {
-  const Stopwatch stopwatch(time_spent_["waiting for references"]);
+  const ScopedTimer timer(time_spent_["waiting for references"]);
   std::optional<std::string> wrong;
   try {
     wrong = progress.reference.get();
@@ -190,7 +190,7 @@ std::optional<std::string> Verifier::await_reference(CaseProgress& progress) {
 }
 
 std::optional<std::string> Verifier::check_timed_launch(CaseProgress& progress) {
-  const Stopwatch stopwatch(time_spent_["launch as timed, checked"]);
+  const ScopedTimer timer(time_spent_["launch as timed, checked"]);
   const Case& c = progress.result.planned;
   const Problem& timed = progress.timed;
   const auto launch = [&] {
@@ -199,7 +199,7 @@ std::optional<std::string> Verifier::check_timed_launch(CaseProgress& progress) 
     stream_.synchronize();
   };
   launch();
-  if (timed.reference_reaches) {
+  if (timed.reference_covers_timed) {
     progress.result.verified = "reference";
     const SpotCheck spot_check(arena_, c.launch.grid_size);
     const auto wrong = timed.mismatch();
@@ -217,7 +217,7 @@ std::optional<std::string> Verifier::check_timed_launch(CaseProgress& progress) 
 }
 
 std::string Verifier::census_of_waves(CaseProgress& progress) {
-  const Stopwatch stopwatch(time_spent_["census"]);
+  const ScopedTimer timer(time_spent_["census"]);
   CaseResult& r = progress.result;
   const Case& c = r.planned;
   const Variant& variant = *c.spec.variant;
@@ -253,7 +253,7 @@ const std::vector<int>& Verifier::gpcs() {
 }
 
 std::string Verifier::census_of_user_kernel(CaseProgress& progress) {
-  const Stopwatch stopwatch(time_spent_["census"]);
+  const ScopedTimer timer(time_spent_["census"]);
   constexpr double min_block_ns = 50'000;  // five launch ramps
   CaseResult& r = progress.result;
   const Case& c = r.planned;

@@ -54,7 +54,7 @@ std::vector<csv::Row> read_whole_records(const fs::path& path, const std::vector
   return rows;
 }
 
-std::size_t place_of(std::string_view column) {
+std::size_t index_of(std::string_view column) {
   static const std::vector<std::string> columns = case_columns();
   return static_cast<std::size_t>(std::ranges::find(columns, column) - columns.begin());
 }
@@ -67,9 +67,10 @@ RowRule rule_of_cases(const nlohmann::json& environment, const std::set<std::str
     // occbench writes no such cell: a stray quote has swallowed rows.
     if (std::ranges::any_of(row, [](const auto& cell) { return cell.find('\n') != std::string::npos; }))
       check.refuse("a cell spans lines");
-    const std::string &id = row[place_of("case_id")], &own = row[place_of("source")];
+    const std::string &id = row[index_of("case_id")], &own = row[index_of("source")];
     if (!ids.insert(id).second) check.refuse("case_id: " + id + " is there twice");
-    if (!planned.empty() && !planned.contains(id)) check.refuse("case_id: " + id + " is no case of this run");
+    if (!planned.empty() && !planned.contains(id))
+      check.refuse("case_id: " + id + " is not a case of this run");
     if (source.is_string() && source != own)
       check.refuse("source: " + own + ", and env.json says " + source.get<std::string>());
   };
@@ -140,7 +141,7 @@ Recorder Recorder::resume(RunFolder folder, const std::set<std::string>& planned
                                    : std::vector<csv::Row>();
   };
   auto cases = rows_of("cases.csv", case_columns(), cases_limit, rule_of_cases(environment, planned));
-  const std::size_t id = place_of("case_id"), status = place_of("status");
+  const std::size_t id = index_of("case_id"), status = index_of("status");
   std::set<std::string> finished;
   std::set<std::string> without_time;
   for (const auto& row : cases) {

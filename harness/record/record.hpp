@@ -72,7 +72,7 @@ constexpr int schema_version = 7;
 std::vector<std::string> case_columns();
 std::vector<std::string> case_fields(const CaseResult& result);
 /// The number in one column of a case's row; 0 where the cell is empty or text. Throws
-/// std::logic_error on a name that is no column's.
+/// std::logic_error on a name that is not a column's.
 double case_number(const CaseResult& result, std::string_view column);
 std::vector<std::string> sample_columns();
 std::vector<std::string> sample_fields(const SampleRow& row);

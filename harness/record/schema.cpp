@@ -18,7 +18,7 @@ namespace occbench {
 
 namespace {
 
-constexpr double least_inexact = 9007199254740992;  // not every integer from here on is a double
+constexpr double min_inexact = 9007199254740992;  // not every integer from here on is a double
 
 const nlohmann::json& whole_schema() {
   static const nlohmann::json schema = nlohmann::json::parse(schema_json);
@@ -101,7 +101,7 @@ const nlohmann::json& schema_entries(std::string_view file, Origin origin) {
 
 std::string read_table(const std::filesystem::path& path) {
   std::string text = read_file(path, cases_limit);
-  if (text.find('\0') != std::string::npos) fail(path, "holds zero bytes, and is no text in UTF-8");
+  if (text.find('\0') != std::string::npos) fail(path, "holds zero bytes, and is not UTF-8 text");
   return text;
 }
 
@@ -110,7 +110,7 @@ RowCheck::RowCheck(std::filesystem::path path, std::string_view file, const csv:
   const nlohmann::json& rules = file_of(file, origin);
   std::set<std::string_view> names;
   for (const std::string& name : header) {
-    if (!is_text(name)) refuse("column " + printable_excerpt(name) + " is no text in UTF-8");
+    if (!is_text(name)) refuse("column " + printable_excerpt(name) + " is not UTF-8 text");
     if (!names.insert(name).second) refuse("column " + printable_excerpt(name) + " is there twice");
     Column& column = columns_.emplace_back(Column{.name = name, .entry = entry_of(rules, name)});
     if (column.entry == nullptr) continue;
@@ -140,7 +140,7 @@ void RowCheck::check(const csv::Row& row) {
   for (std::size_t i = 0; i < row.size(); ++i) {
     Column& column = columns_[i];
     if (!is_text(row[i]))
-      refuse(printable_excerpt(column.name) + ": " + printable_excerpt(row[i]) + " is no text in UTF-8");
+      refuse(printable_excerpt(column.name) + ": " + printable_excerpt(row[i]) + " is not UTF-8 text");
     if (column.entry == nullptr) continue;
     if (const std::string what = complaint(column, row[i]); !what.empty()) refuse(column.name + ": " + what);
   }
@@ -154,7 +154,7 @@ std::string RowCheck::complaint(Column& column, const std::string& cell) const {
   double value = 0;
   if (!parse_number(cell, value) || !std::isfinite(value))
     return printable_excerpt(cell) + " is not a number";
-  if (type == "integer" && (std::rint(value) != value || std::abs(value) >= least_inexact))
+  if (type == "integer" && (std::rint(value) != value || std::abs(value) >= min_inexact))
     return printable_excerpt(cell) + " is not an integer";
   if (!column.allowed.empty() &&
       std::ranges::find(column.allowed, nlohmann::json(value)) == column.allowed.end())

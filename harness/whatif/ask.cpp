@@ -39,7 +39,7 @@ Anchored::Anchored(Kernel kernel, Gpu gpu) : kernel_(std::move(kernel)), gpu_(st
   now_.occupancy = theory::occupancy(gpu_.facts.sm, launch.footprint);
   if (now_.occupancy.blocks_per_sm == 0) now_.occupancy = occupancy_of(gpu_.facts.sm, launch.footprint);
   if (now_.occupancy.blocks_per_sm == 0)
-    throw Refused("no such block launches on this GPU: " + now_.occupancy.unlaunchable);
+    throw UnsupportedProfile("no such block launches on this GPU: " + now_.occupancy.launch_error);
   kernel_.footprint = launch.footprint;
   base_ = times(launch, now_.occupancy, gpu_);
   now_.bound = base_.prediction.bound;
@@ -49,7 +49,7 @@ Anchored::Anchored(Kernel kernel, Gpu gpu) : kernel_(std::move(kernel)), gpu_(st
     char text[128];
     std::snprintf(text, sizeof text, "the model says %.4g us where %.4g us were measured, %+.0f %%",
                   1e6 * base_.prediction.time_s, 1e6 * kernel_.time_s, 100 * model_error_);
-    throw Refused(std::string(text) + ": it does not know what bounds this kernel");
+    throw UnsupportedProfile(std::string(text) + ": it does not know what bounds this kernel");
   }
 }
 
@@ -82,7 +82,7 @@ Answer Anchored::ask(const Launch& launch, const Gpu& gpu) const {
   Launch l = launch;
   Answer a;
   a.occupancy = occupancy_of(gpu.facts.sm, l.footprint);
-  if (a.occupancy.blocks_per_sm == 0) throw Refused("cannot launch: " + a.occupancy.unlaunchable);
+  if (a.occupancy.blocks_per_sm == 0) throw UnsupportedProfile("cannot launch: " + a.occupancy.launch_error);
   const Times changed = times(l, a.occupancy, gpu);
   a.bound = changed.prediction.bound;
   const auto correct_ratio = [&](double time_s, double base_s) {

@@ -39,7 +39,7 @@ constexpr double max_model_error = 0.15;
 /// the measured launch: less for times further from the measured one.
 class Anchored {
  public:
-  /// `kernel` ran on `gpu`. Throws Refused if the model's error exceeds max_model_error, and
+  /// `kernel` ran on `gpu`. Throws UnsupportedProfile if the model's error exceeds max_model_error, and
   /// std::invalid_argument like theory::predict().
   Anchored(Kernel kernel, Gpu gpu);
 
@@ -51,7 +51,7 @@ class Anchored {
   [[nodiscard]] const Answer& now() const { return now_; }
 
   /// The same work, divided evenly among the threads of another launch, possibly on another GPU. Throws
-  /// Refused if no such block launches, and like the constructor.
+  /// UnsupportedProfile if no such block launches, and like the constructor.
   [[nodiscard]] Answer ask(const Launch& launch, const Gpu& gpu) const;
   [[nodiscard]] Answer ask(const Launch& launch) const { return ask(launch, gpu_); }
 

@@ -78,12 +78,13 @@ std::vector<std::string> machine_code_words(const std::string& file, const Profi
 theory::Program parse_code(const std::string& text) {
   try {
     const theory::Programs programs = theory::parse_programs(text);
-    if (programs.size() != 1) throw Refused("is no description of one kernel's machine code");
+    if (programs.size() != 1) throw UnsupportedProfile("is not a description of one kernel's machine code");
     const theory::Program& program = programs.begin()->second;
-    if (program.loop.empty()) throw Refused("is no description of machine code: it has no instruction");
+    if (program.loop.empty())
+      throw UnsupportedProfile("is not a description of machine code: it has no instruction");
     return program;
   } catch (const std::invalid_argument& error) {
-    throw Refused(std::string("its machine code: ") + error.what());
+    throw UnsupportedProfile(std::string("its machine code: ") + error.what());
   }
 }
 

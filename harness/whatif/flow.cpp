@@ -21,25 +21,25 @@ std::string percent(double share) {
   return text;
 }
 
-/// Throws Refused on features that the model lacks.
+/// Throws UnsupportedProfile on features that the model lacks.
 void refuse_unsupported(const Profile& p, const theory::Program& program) {
   if (const double size = p.get("launch__cluster_size"); size > 1)
-    throw Refused("it runs in clusters of " + std::to_string(std::lround(size)) +
-                  " blocks, and the network between SMs is outside the model");
+    throw UnsupportedProfile("it runs in clusters of " + std::to_string(std::lround(size)) +
+                             " blocks, and the network between SMs is outside the model");
   const double atomics = p.get("l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum") +
                          p.get("l1tex__t_requests_pipe_lsu_mem_global_op_red.sum");
   const double others = p.get("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum") +
                         p.get("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum");
   if (atomics > negligible * (atomics + others))
-    throw Refused("atomics are " + percent(atomics / (atomics + others)) +
-                  " of its requests to global memory, and outside the model");
+    throw UnsupportedProfile("atomics are " + percent(atomics / (atomics + others)) +
+                             " of its requests to global memory, and outside the model");
   const double instructions = p.get("smsp__inst_executed.sum");
   if (const double shared = p.count_executions("ATOMS");
       instructions > 0 && shared > negligible * instructions)
-    throw Refused("atomics of shared memory are " + percent(shared / instructions) +
-                  " of its instructions, and outside the model");
+    throw UnsupportedProfile("atomics of shared memory are " + percent(shared / instructions) +
+                             " of its instructions, and outside the model");
   if (program.count(Pipe::bulk_load) > 0 || p.count_executions("UBLKCP") + p.count_executions("UTMALDG") > 0)
-    throw Refused("it makes bulk copies, and no counter has the number of copies in flight");
+    throw UnsupportedProfile("it makes bulk copies, and no counter has the number of copies in flight");
 }
 
 /// L1 lines that loads touch, over the minimum for `bytes_per_lane`: at least 1. A wavefront looks up four

@@ -25,15 +25,15 @@ struct Kernel {
   std::vector<std::string> assumptions;  ///< assumptions of the prediction, one per line
 };
 
-/// Throws Refused on clusters, atomics, bulk copies and missing metrics.
+/// Throws UnsupportedProfile on clusters, atomics, bulk copies and missing metrics.
 [[nodiscard]] Kernel kernel_of(const Profile& profile, const theory::Program& program,
                                const theory::SmLimits& sm, std::size_t l2_bytes);
 
-/// Arguments of `occbench machine-code`: FILE, and execution counts from the profile. Throws Refused if the
-/// profile has none.
+/// Arguments of `occbench machine-code`: FILE, and execution counts from the profile. Throws
+/// UnsupportedProfile if the profile has none.
 [[nodiscard]] std::vector<std::string> machine_code_words(const std::string& file, const Profile& profile);
 
-/// Parses its output. Throws Refused if that is not the description of one kernel.
+/// Parses its output. Throws UnsupportedProfile if that is not the description of one kernel.
 [[nodiscard]] theory::Program parse_code(const std::string& text);
 
 }  // namespace occbench::whatif

@@ -97,7 +97,8 @@ std::optional<double> Profile::find(std::string_view metric) const {
 
 double Profile::need(std::string_view metric) const {
   if (const auto value = find(metric)) return *value;
-  throw Refused("the report lacks " + std::string(metric) + "; `occbench whatif --print-ncu-command` has it");
+  throw UnsupportedProfile("the report lacks " + std::string(metric) +
+                           "; `occbench whatif --print-ncu-command` has it");
 }
 
 double Profile::count_executions(std::string_view opcode) const {

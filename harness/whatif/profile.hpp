@@ -15,7 +15,7 @@
 namespace occbench::whatif {
 
 /// Why a kernel or change cannot be predicted; what() is one line.
-class Refused : public std::runtime_error {
+class UnsupportedProfile : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
@@ -33,7 +33,7 @@ struct Profile {
   [[nodiscard]] std::optional<double> find(std::string_view metric) const;
   /// 0 if not measured.
   [[nodiscard]] double get(std::string_view metric) const { return find(metric).value_or(0); }
-  /// Throws Refused with the metric's name if not measured.
+  /// Throws UnsupportedProfile with the metric's name if not measured.
   [[nodiscard]] double need(std::string_view metric) const;
   /// Executions of all opcodes with this prefix.
   [[nodiscard]] double count_executions(std::string_view opcode) const;

@@ -119,14 +119,14 @@ std::size_t l2_bytes() {
   return bytes;
 }
 
-/// `share`: of the L2, at most `most_bytes`. Sets that must fit are below half of it, since some L2s keep a
+/// `share`: of the L2, at most `max_bytes`. Sets that must fit are below half of it, since some L2s keep a
 /// line in each half.
-void add_l2_sweep(const std::string& name, double share, std::size_t most_bytes, int fixed_block_size) {
+void add_l2_sweep(const std::string& name, double share, std::size_t max_bytes, int fixed_block_size) {
   constexpr std::size_t largest_tile = 1024 * l2_loads * 16;  // of a block
   const auto set_bytes = [=](const Shape& shape) {            // whole tiles
     const std::size_t tile = static_cast<std::size_t>(shape.block_size) * l2_loads * 16;
     const auto wanted = static_cast<std::size_t>(share * static_cast<double>(l2_bytes()));
-    return std::max(std::min(wanted, most_bytes), largest_tile) / tile * tile;
+    return std::max(std::min(wanted, max_bytes), largest_tile) / tile * tile;
   };
   Dials dials;
   dials.ilp = l2_loads;

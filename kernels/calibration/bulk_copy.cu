@@ -72,7 +72,7 @@ void add_bulk() {
       .iteration = {.dram_bytes = bulk_bytes / 32.0, .latency_cycles = 300, .dram_waits = 1},
       .instructions = {{"LDS.128", 1}, {"FADD", 4}, {"UBLKCP", 1}},
       .fixed_block_size = 32,
-      .least_cc = 90,
+      .min_cc = 90,
       .l2_before = L2::clean,
       .check_iterations = 3,
       .max_iterations =

@@ -53,7 +53,7 @@ struct Form {
   double bytes = 0;       ///< loaded (Spill: stored) per thread and iteration
   double operations = 0;  ///< per thread and iteration
   int fixed_block_size = 0;
-  int least_cc = 0;
+  int min_cc = 0;
   bool only_this_cc = false;
   std::size_t dynamic_smem_bytes = 0;
   /// Outputs after `iterations`, periodic in the threads; `input`: 2,048 values of the arena's, on the CPU.
@@ -74,7 +74,7 @@ inline void add(const Form& f) {
       .hot_loops = f.hot_loops,
       .may_spill = f.may_spill,
       .fixed_block_size = f.fixed_block_size,
-      .least_cc = f.least_cc,
+      .min_cc = f.min_cc,
       .only_this_cc = f.only_this_cc,
       .l2_before = L2::warm,
       .check_iterations = 5,

@@ -215,8 +215,8 @@ std::optional<std::string> mismatch_of(Arena& arena, std::size_t first_page, int
 
 /// The statistic over the loads of (at most a page of) the blocks: the mean, the standard deviation, or that
 /// within a block, which excludes the distance of SMs.
-enum class Told { mean, spread, own_spread };
-double cycles_per_load(Arena& arena, std::size_t first_page, int blocks, Told told) {
+enum class Statistic { mean, spread, own_spread };
+double cycles_per_load(Arena& arena, std::size_t first_page, int blocks, Statistic statistic) {
   const auto page = arena.output_value<Page>(first_page);
   double steps = 0;
   double cycles = 0;
@@ -233,9 +233,9 @@ double cycles_per_load(Arena& arena, std::size_t first_page, int blocks, Told to
     own_variances += squares_of_block / n - of_block / n * (of_block / n);
   }
   const double mean = cycles / steps;
-  if (told == Told::mean) return mean;
-  return std::sqrt(told == Told::spread ? squares / steps - mean * mean
-                                        : own_variances / static_cast<double>(count));
+  if (statistic == Statistic::mean) return mean;
+  return std::sqrt(statistic == Statistic::spread ? squares / steps - mean * mean
+                                                  : own_variances / static_cast<double>(count));
 }
 
 /// A chain through memory.
@@ -245,13 +245,13 @@ struct ChaseForm {
   unsigned lap;           ///< untimed steps
   double latency_cycles;  ///< about
   bool cold;              ///< every step must miss the L2
-  Told told;              ///< a spread needs loads timed one by one
+  Statistic statistic;    ///< a spread needs loads timed one by one
   const void* entry;
 };
 
 void add_chase(const ChaseForm& f) {
   const auto links = static_cast<unsigned>(f.bytes / sizeof(Link));
-  const bool single = f.told != Told::mean;
+  const bool single = f.statistic != Statistic::mean;
   const int loads = single ? 1 : unrolled;  // per iteration
   Dials dials;  // separate because g++ 12 warns about an uninitialised string if nested
   dials.data_type = "u64";
@@ -285,10 +285,10 @@ void add_chase(const ChaseForm& f) {
             problem.poison = [&arena, shape] {
               arena.poison_output(static_cast<std::size_t>(shape.grid_size) * sizeof(Walk));
             };
-            problem.reference_reaches = true;
+            problem.reference_covers_timed = true;
             problem.mismatch = [=, &arena] { return mismatch_of(arena, 0, shape.grid_size, links, steps); };
             problem.own_cycles_per_iteration = [=, &arena] {
-              return cycles_per_load(arena, 0, shape.grid_size, f.told);
+              return cycles_per_load(arena, 0, shape.grid_size, f.statistic);
             };
             return problem;
           },
@@ -363,7 +363,7 @@ void add_loaded(const std::string& name) {
                                : mismatch_of(arena, first_page(shape), shape.grid_size, links, {});
             };
             problem.own_cycles_per_iteration = [=, &arena] {
-              return cycles_per_load(arena, first_page(shape), shape.grid_size, Told::mean);
+              return cycles_per_load(arena, first_page(shape), shape.grid_size, Statistic::mean);
             };
             return problem;
           },
@@ -377,13 +377,13 @@ const Registration registered{[] {
     return cache == Cache::l1 ? reinterpret_cast<const void*>(free_entry<Chase<Cache::l1>>)
                               : reinterpret_cast<const void*>(free_entry<Chase<Cache::l2>>);
   };
-  add_chase({"l1-chain", 8 * kibibyte, 64, 35, false, Told::mean, chase(Cache::l1)});
-  add_chase({"l1-overflow", 32 * kibibyte, 512, 35, false, Told::mean, chase(Cache::l1)});
-  add_chase({"l2-chain", 4 * mebibyte, unrolled, 280, false, Told::mean, chase(Cache::l2)});
-  add_chase({"dram-chain", dram_chain_bytes, unrolled, 680, true, Told::mean, chase(Cache::l2)});
-  add_chase({"dram-single", dram_chain_bytes, 0, 720, true, Told::spread,
+  add_chase({"l1-chain", 8 * kibibyte, 64, 35, false, Statistic::mean, chase(Cache::l1)});
+  add_chase({"l1-overflow", 32 * kibibyte, 512, 35, false, Statistic::mean, chase(Cache::l1)});
+  add_chase({"l2-chain", 4 * mebibyte, unrolled, 280, false, Statistic::mean, chase(Cache::l2)});
+  add_chase({"dram-chain", dram_chain_bytes, unrolled, 680, true, Statistic::mean, chase(Cache::l2)});
+  add_chase({"dram-single", dram_chain_bytes, 0, 720, true, Statistic::spread,
              reinterpret_cast<const void*>(free_entry<SingleLoads>)});
-  add_chase({"l2-single", 4 * mebibyte, 0, 320, false, Told::own_spread,
+  add_chase({"l2-single", 4 * mebibyte, 0, 320, false, Statistic::own_spread,
              reinterpret_cast<const void*>(free_entry<SingleLoads>)});
   add_loaded<false>("dram-loaded");
   add_loaded<true>("dram-loaded-copy");

@@ -181,7 +181,7 @@ void add_mma(const std::string& name) {
                      .pipe_cycles_per_warp = 1.6 * mma_per_iteration},
        .instructions = {{"HMMA", mma_per_iteration}},
        .ceiling = Ceiling::tensor_bf16,
-       .least_cc = 80,
+       .min_cc = 80,
        .reference =
            [](const float*, int iterations) {
              const double times = mma_steps * walk(iterations, true);
@@ -227,7 +227,7 @@ void add_wgmma() {
        .hot_loops = 2,  // filling the tiles, and multiplying
        .ceiling = Ceiling::tensor_bf16,
        .fixed_block_size = block,
-       .least_cc = 90,
+       .min_cc = 90,
        .only_this_cc = true,
        .dynamic_smem_bytes = wgmma_smem_bytes,
        .reference = [](const float*, int iterations) { return wgmma_reference(iterations); },

@@ -103,12 +103,7 @@ void add(int ilp, const void* entry) {
       .instructions = {{"FFMA", fma}},
       .l2_before = L2::warm,
       .check_iterations = 1,
-      .max_iterations =
-          [](const Arena& arena, const Shape& shape) {
-            const bool fits =
-                static_cast<std::size_t>(shape.threads()) * sizeof(float) <= arena.output_bytes();
-            return fits ? std::int64_t{1} << 30 : 0;
-          },
+      .max_iterations = unless_too_many_threads<float>(),
       .prepare =
           [=](Arena& arena, const Shape& shape) {
             Problem problem;

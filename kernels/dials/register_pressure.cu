@@ -121,7 +121,8 @@ double reference(std::span<const float> input, std::size_t t, std::size_t n, std
 }
 
 void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, int cap,
-         const std::string& dial, bool may_spill, int promised_threads = 0, bool spills_to_smem = false) {
+         const std::string& dial, bool may_spill, int launch_bounds_threads = 0,
+         bool spills_to_smem = false) {
   Instructions instructions;
   if (loop == Loop::fma) instructions["FFMA"] = fma_per_iteration;
   if (loop != Loop::fma) instructions["LDG.32"] = 1;
@@ -154,7 +155,7 @@ void add(Loop loop, int live, int hot, const void* entry, RegisterRoute route, i
       .instructions = instructions,
       .may_spill = may_spill,
       .spills_to_shared = spills_to_smem,
-      .promised_threads = promised_threads,
+      .launch_bounds_threads = launch_bounds_threads,
       .l2_before = loop == Loop::fma ? L2::warm : L2::clean,
       .check_iterations = loop == Loop::fma ? 1 : 3,
       .max_iterations =

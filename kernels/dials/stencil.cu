@@ -32,7 +32,7 @@ Problem prepare(Arena& arena, const Shape& shape) {
   problem.set_parameters(Body::Parameters{arena.input<float>(), arena.output<float>(), shape.iterations});
   problem.work = {.bytes = 8.0 * static_cast<double>(n), .flop = 3.0 * static_cast<double>(n)};
   problem.poison = [&arena, n] { arena.poison_output(n * sizeof(float)); };
-  problem.reference_reaches = true;
+  problem.reference_covers_timed = true;
   problem.mismatch = [&arena, n] {
     constexpr RandomInput<float> a;
     return arena.first_mismatch<float>(

@@ -176,7 +176,7 @@ void add(const Form& form, const void* entry) {
             problem.work.bytes = threads * (static_cast<double>(shape.iterations) * ilp * width * streams +
                                             (writes(op) ? 0 : sizeof(T)));
             problem.poison = [=, &arena] { arena.poison_output(output_bytes(shape)); };
-            problem.reference_reaches = writes(op);  // otherwise a float32 sum over all iterations
+            problem.reference_covers_timed = writes(op);  // otherwise a float32 sum over all iterations
             problem.mismatch = [=, &arena] { return mismatch<T>(arena, shape, form, scalar); };
             return problem;
           },

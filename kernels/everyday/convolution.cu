@@ -184,7 +184,7 @@ void add() {
                            {.bytes = 2.0 * sizeof(float) * static_cast<double>(outputs),
                             .flop = 2.0 * fma / points * static_cast<double>(outputs)},
                            outputs * sizeof(float), [=, &arena] { return mismatch<Kernel>(arena, p); });
-            problem.reference_reaches = true;
+            problem.reference_covers_timed = true;
             return problem;
           },
   });

@@ -122,7 +122,7 @@ void add() {
                            .iterations = static_cast<int>(shape.iterations)},
                 {.bytes = row_bytes + rows * (row_bytes + sizeof(float)), .flop = rows * 2 * columns},
                 rows_of(shape) * sizeof(float), [=, &arena] { return mismatch(arena, shape); });
-            problem.reference_reaches = true;
+            problem.reference_covers_timed = true;
             return problem;
           },
       .entry = reinterpret_cast<const void*>(free_entry<Body<lanes, ilp>>),

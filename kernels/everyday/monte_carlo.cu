@@ -154,12 +154,7 @@ void add() {
       .instructions = {{"FADD", 5 * pairs}, {"FFMA", 3 * pairs}, {"FMUL", 2 * pairs}, {"MUFU", 6 * pairs}},
       .may_spill = paths == 4 && cap == 24,
       .l2_before = L2::warm,
-      .max_iterations =
-          [](const Arena& arena, const Shape& shape) {
-            const bool fits =
-                static_cast<std::size_t>(shape.threads()) * sizeof(float) <= arena.output_bytes();
-            return fits ? std::int64_t{1} << 30 : 0;
-          },
+      .max_iterations = unless_too_many_threads<float>(),
       .prepare =
           [=](Arena& arena, const Shape& shape) {
             Problem problem;

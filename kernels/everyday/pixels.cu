@@ -158,7 +158,7 @@ void add(const std::string& name, double latency_cycles, const Instructions& ins
                            .iterations = static_cast<int>(shape.iterations)},
                 {.bytes = bytes * static_cast<double>(n), .flop = 1.0 * flop(op) * static_cast<double>(n)},
                 n * output_bytes(op), [=, &arena] { return mismatch(arena, op, n); });
-            problem.reference_reaches = true;
+            problem.reference_covers_timed = true;
             return problem;
           },
       .entry = reinterpret_cast<const void*>(free_entry<Body<op, count>>),

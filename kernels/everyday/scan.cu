@@ -179,7 +179,7 @@ void add(const Form& form, const Entry& entry) {
                 Parameters{arena.input<float>(), arena.output<float>(), static_cast<int>(shape.iterations)},
                 {.bytes = 2.0 * static_cast<double>(bytes)}, bytes,
                 [=, &arena] { return mismatch(arena, elements, segment); });
-            problem.reference_reaches = true;
+            problem.reference_covers_timed = true;
             return problem;
           },
   });

@@ -238,12 +238,7 @@ void add(const Form& f, const Entry& entry) {
                                          : std::vector<double>{1, double{rounds} / f.unrolled - 1},
       .may_spill = f.may_spill,
       .l2_before = L2::warm,
-      .max_iterations =
-          [](const Arena& arena, const Shape& shape) {
-            const bool fits =
-                static_cast<std::size_t>(shape.threads()) * sizeof(std::uint32_t) <= arena.output_bytes();
-            return fits ? std::int64_t{1} << 30 : 0;
-          },
+      .max_iterations = unless_too_many_threads<std::uint32_t>(),
       .prepare =
           [=](Arena& arena, const Shape& shape) {
             Problem problem;

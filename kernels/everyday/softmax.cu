@@ -138,7 +138,7 @@ void add(const rows::Form& form, const Entry& entry) {
                 {.bytes = 2.0 * static_cast<double>(bytes),
                  .flop = double(flop_per_element) * static_cast<double>(rows * row)},
                 bytes, [=, &arena] { return mismatch(arena, rows, row); });
-            problem.reference_reaches = true;
+            problem.reference_covers_timed = true;
             return problem;
           },
   });

@@ -25,7 +25,7 @@ __host__ __device__ inline float step(float x) { return fmaf(x, x, drift); }
 
 /// Sync: `fma` dependent FMAs, then one __syncthreads or none. One round per iteration: otherwise the
 /// compiler would move barriers together, since no register depends on them.
-template <int fma, bool meets>
+template <int fma, bool has_barrier>
 struct Sync {
   struct Parameters {
     const float* input;
@@ -40,7 +40,7 @@ struct Sync {
     for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
       for (int i = 0; i < fma; ++i) x = step(x);
-      if constexpr (meets) __syncthreads();
+      if constexpr (has_barrier) __syncthreads();
     }
     p.output[index] = x;
   }
@@ -82,7 +82,7 @@ template <int id>
 __device__ __forceinline__ void meet(int threads) {
   asm volatile("bar.sync %0, %1;" ::"n"(id), "r"(threads) : "memory");
 }
-__device__ __forceinline__ void meet_all(int id) { asm volatile("bar.sync %0;" ::"r"(id) : "memory"); }
+__device__ __forceinline__ void sync_all(int id) { asm volatile("bar.sync %0;" ::"r"(id) : "memory"); }
 
 struct ExchangeParameters {
   const float* input;
@@ -139,7 +139,7 @@ struct Exchange {
     float x = p.input[index % period];
     if constexpr (wait == Wait::never) x = loop(p, group, x, [] {});
     if constexpr (wait == Wait::block) x = loop(p, group, x, [] { __syncthreads(); });
-    if constexpr (wait == Wait::runtime_id) x = loop(p, group, x, [&] { meet_all(p.id); });
+    if constexpr (wait == Wait::runtime_id) x = loop(p, group, x, [&] { sync_all(p.id); });
     if constexpr (wait == Wait::constant_ids)
       x = in_groups(p, group, x, std::make_integer_sequence<int, groups>{});
     p.output[index] = x;
@@ -204,7 +204,7 @@ struct Form {
   int barriers = 1;           ///< reserved by the machine code; 1 if it uses none
   int rounds_per_iteration = 1;
   double fma = 0;             ///< per thread and iteration
-  double meetings = 0;        ///< barriers per thread and iteration
+  double barrier_count = 0;   ///< barriers per thread and iteration
   double exchanges = 0;       ///< through shared memory, per thread and iteration
   double latency_cycles = 0;  ///< per iteration
   Instructions instructions;
@@ -230,7 +230,7 @@ void add(const Form& f) {
       .ceiling = Ceiling::none,
       .iteration = {.flop = 2 * f.fma,
                     .latency_cycles = f.latency_cycles,
-                    .pipe_cycles_per_warp = 2 * f.meetings + 2 * f.exchanges},
+                    .pipe_cycles_per_warp = 2 * f.barrier_count + 2 * f.exchanges},
       .flow = {.barrier_groups = f.groups},
       .instructions = f.instructions,
       .hot_loops = f.hot_loops,
@@ -256,18 +256,18 @@ void add(const Form& f) {
   });
 }
 
-template <int fma, bool meets>
+template <int fma, bool has_barrier>
 void add_sync() {
-  using Body = Sync<fma, meets>;
+  using Body = Sync<fma, has_barrier>;
   Instructions instructions{{"FFMA", fma}};
-  if (meets) instructions["BAR"] = 1;
+  if (has_barrier) instructions["BAR"] = 1;
   const std::string free = "free-fma" + std::to_string(fma);
-  add({.name = meets ? "sync-fma" + std::to_string(fma) : free,
-       .form = meets ? "sync" : "free",
-       .baseline = meets ? free : "",
+  add({.name = has_barrier ? "sync-fma" + std::to_string(fma) : free,
+       .form = has_barrier ? "sync" : "free",
+       .baseline = has_barrier ? free : "",
        .fma = fma,
-       .meetings = meets ? 1 : 0,
-       .latency_cycles = 4.0 * fma + (meets ? 40 : 15),
+       .barrier_count = has_barrier ? 1 : 0,
+       .latency_cycles = 4.0 * fma + (has_barrier ? 40 : 15),
        .instructions = instructions,
        .set_parameters =
            [](Problem& problem, const float* input, float* output, int iterations) {
@@ -279,8 +279,8 @@ void add_sync() {
 
 template <Wait wait, int groups, bool uneven>
 void add_exchange(const std::string& name, int barriers, const std::string& form) {
-  constexpr bool meets = wait != Wait::never;
-  constexpr int stride = meets ? bank_free_stride : 0;  // without barriers a thread keeps its own value
+  constexpr bool has_barrier = wait != Wait::never;
+  constexpr int stride = has_barrier ? bank_free_stride : 0;  // without barriers a thread keeps its own value
   // Uneven: the FMA loop is the innermost; code around it is not audited.
   const Instructions innermost{{"FFMA", unit}};
   const Instructions whole{{"STS.32", groups * rounds},
@@ -291,13 +291,13 @@ void add_exchange(const std::string& name, int barriers, const std::string& form
   if (groups > 1) one_of_many.front() = 1;
   add({.name = name,
        .form = form,
-       .baseline = meets && uneven ? "uneven-free" : "",
+       .baseline = has_barrier && uneven ? "uneven-free" : "",
        .barriers = barriers,
        .rounds_per_iteration = rounds,
        .fma = rounds + (uneven ? units * unit : 0),
-       .meetings = meets ? 2 * rounds : 0,
+       .barrier_count = has_barrier ? 2 * rounds : 0,
        .exchanges = rounds,
-       .latency_cycles = rounds * (meets ? 110.0 : 50.0) + (uneven ? 4.0 * unit * units * 1.5 : 0),
+       .latency_cycles = rounds * (has_barrier ? 110.0 : 50.0) + (uneven ? 4.0 * unit * units * 1.5 : 0),
        .instructions = uneven ? innermost : whole,
        .hot_loops = groups,
        .loop_trips = uneven ? std::vector<double>{1, rounds, -rounds} : one_of_many,

@@ -169,7 +169,7 @@ struct Form {
   int stages;
   int stage_bytes;
   int barrier_bytes;  ///< per stage
-  int least_cc;
+  int min_cc;
   Instructions instructions;
   std::vector<double> loop_trips;
   const void* entry;
@@ -195,10 +195,10 @@ void add(const Form& f) {
                     .pipe_cycles_per_warp = f.stage_bytes / 128.0},
       .instructions = f.instructions,
       .loop_trips = f.loop_trips,
-      .promised_threads = largest_block,
+      .launch_bounds_threads = largest_block,
       .fixed_block_size = alone ? 32 : 0,
       .largest_block_size = largest_block,
-      .least_cc = f.least_cc,
+      .min_cc = f.min_cc,
       .l2_before = L2::clean,
       .check_iterations = f.stages + 1,  // reuses a stage
       .dynamic_smem_bytes =
@@ -240,7 +240,7 @@ void add_bulk(int stage_bytes, std::initializer_list<int> stages) {
          .stages = n,
          .stage_bytes = stage_bytes,
          .barrier_bytes = 8,
-         .least_cc = 90,
+         .min_cc = 90,
          .instructions = {{"LDS.128", rows_per_step}, {"FADD", 4 * rows_per_step}},
          // set-up; the iterations; within them reading a stage, and polling its barrier
          .loop_trips = {0, 1, double(stage_bytes) / (rows_per_step * warp_row_bytes), 0},
@@ -254,7 +254,7 @@ void add_async() {
          .stages = stages,
          .stage_bytes = rows * static_cast<int>(warp_row_bytes),
          .barrier_bytes = 0,
-         .least_cc = 80,
+         .min_cc = 80,
          .instructions = {{"LDGSTS.128", rows}, {"LDS.128", rows}, {"FADD", 4 * rows}},
          .loop_trips = {},
          .entry = reinterpret_cast<const void*>(bounded_entry<Async<stages, rows>, largest_block, 1>)});

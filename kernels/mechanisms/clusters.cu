@@ -219,7 +219,7 @@ void add_read() {
       .iteration = {.latency_cycles = own ? 60.0 : 250.0,
                     .pipe_cycles_per_warp = (own ? 1 : 5) * iteration_bytes / 4.0},
       .instructions = {{own ? "LDS.128" : "LD.128", ilp}, {"FADD", 4 * ilp}},
-      .least_cc = 90,
+      .min_cc = 90,
       .in_clusters = true,
       .l2_before = L2::warm,
       .check_iterations = 3,
@@ -252,7 +252,7 @@ void add_chase() {
       .instructions = {{"LD.64", loads_per_iteration}, {"STS.64", 1}},
       .hot_loops = 2,  // building the chain, and the chase
       .loop_trips = {0, 1},
-      .least_cc = 90,
+      .min_cc = 90,
       .in_clusters = true,
       .l2_before = L2::warm,
       .dynamic_smem_bytes = [](int) { return chain_length * sizeof(std::uint64_t); },
@@ -269,7 +269,7 @@ void add_chase() {
             problem.poison = [=, &arena] {
               arena.poison_output((first_cycles + blocks) * sizeof(long long));
             };
-            problem.reference_reaches = true;
+            problem.reference_covers_timed = true;
             problem.mismatch = [=, &arena] {
               return arena.first_mismatch<unsigned>(blocks, 0, [&](std::size_t block) {
                 const auto holder = static_cast<unsigned>(

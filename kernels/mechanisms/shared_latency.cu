@@ -23,7 +23,7 @@ struct Parameters {
   float* output;
   AffineMap<unsigned> map;
   unsigned
-      lanes_apart;  ///< distance of adjacent lanes in words (or 16-byte units), which is the bank conflict
+      lane_stride;  ///< distance of adjacent lanes in words (or 16-byte units), which is the bank conflict
   int iterations;
 };
 
@@ -82,8 +82,8 @@ struct TimedChain {
 };
 
 /// Start of chain `chain` of thread `thread`, in words or 16-byte units.
-__host__ __device__ constexpr unsigned start_of(unsigned thread, unsigned chain, unsigned lanes_apart) {
-  return thread % 32 * lanes_apart + thread / 32 * 37 + chain * 131;
+__host__ __device__ constexpr unsigned start_of(unsigned thread, unsigned chain, unsigned lane_stride) {
+  return thread % 32 * lane_stride + thread / 32 * 37 + chain * 131;
 }
 
 /// Every lane follows `ilp` chains at once. All advance by the same number of words, so the lanes keep their
@@ -97,7 +97,7 @@ struct Read {
     unsigned at[ilp];
 #pragma unroll
     for (int j = 0; j < ilp; ++j)
-      at[j] = first + width * start_of(threadIdx.x, j, p.lanes_apart) % (words * word_bytes);
+      at[j] = first + width * start_of(threadIdx.x, j, p.lane_stride) % (words * word_bytes);
 #pragma unroll 1
     for (int iteration = 0; iteration < p.iterations; ++iteration) {
 #pragma unroll
@@ -121,7 +121,7 @@ constexpr unsigned stride = 611;  // odd, so that a chain visits all words
 
 void add_chain(bool timed, const void* entry) {
   const int loads = timed ? device::timed_chase_loads : 1;  // per iteration
-  constexpr double reading_the_clock = 60;                  // cycles per iteration, about
+  constexpr double clock_read_cycles = 60;                  // cycles per iteration, about
   add_variant({
       .family = "shared_latency",
       .name = timed ? "chain-timed" : "chain",
@@ -129,7 +129,7 @@ void add_chain(bool timed, const void* entry) {
       .baseline = timed ? "chain" : "",
       .dials = {.data_type = "u32", .working_set_bytes = words * word_bytes, .bank_conflict = 1},
       .ceiling = Ceiling::none,
-      .iteration = {.latency_cycles = loads * latency_cycles + (timed ? reading_the_clock : 0)},
+      .iteration = {.latency_cycles = loads * latency_cycles + (timed ? clock_read_cycles : 0)},
       .flow = {.working_warps = [](int) { return 1; }, .layout = {.lanes = 1}},
       // linking, and the chain: unless timed, by eight loads and by one
       .instructions = {{"STS.32", 1}, {"LDS.32", timed ? loads : device::chase_unrolled + 1}},
@@ -145,11 +145,11 @@ void add_chain(bool timed, const void* entry) {
             Problem problem;
             problem.set_parameters(Parameters{.output = arena.output<float>(),
                                               .map = scattered<unsigned>(),
-                                              .lanes_apart = 1,
+                                              .lane_stride = 1,
                                               .iterations = static_cast<int>(shape.iterations)});
             problem.work.operations = static_cast<double>(steps) * shape.grid_size;
             problem.poison = [=, &arena] { arena.poison_output(2 * blocks * sizeof(float)); };
-            problem.reference_reaches = true;
+            problem.reference_covers_timed = true;
             problem.mismatch = [=, &arena] {
               return arena.first_mismatch<float>(blocks, 0, [=](std::size_t block) {
                 return scattered<unsigned>().advance(static_cast<unsigned>(block), steps) % words;
@@ -192,13 +192,13 @@ void add_read(int conflict) {
             Problem problem;
             problem.set_parameters(Parameters{.output = arena.output<float>(),
                                               .map = map,
-                                              .lanes_apart = static_cast<unsigned>(conflict),
+                                              .lane_stride = static_cast<unsigned>(conflict),
                                               .iterations = static_cast<int>(shape.iterations)});
             const auto threads = static_cast<std::size_t>(shape.threads());
             problem.work.bytes = static_cast<double>(threads) * static_cast<double>(shape.iterations) *
                                  loads_per_iteration * width;
             problem.poison = poison_one_per_thread<float>(arena, shape);
-            problem.reference_reaches = true;
+            problem.reference_covers_timed = true;
             problem.mismatch = [=, &arena] {
               const auto block = static_cast<unsigned>(shape.block_size);
               std::vector<double> sums(block);  // of one block; all are equal

@@ -19,7 +19,7 @@ namespace occbench::uneven_loops {
 enum class Form { escape, collatz, rare };
 
 constexpr int items = 4096;      // distinct ones, whose steps the reference precomputes
-constexpr int most_steps = 128;  // per escape
+constexpr int max_steps = 128;   // per escape
 constexpr int rare_steps = 64;   // per chosen item
 constexpr int warps_apart = 31;  // between a thread's items of successive iterations; visits all items
 
@@ -85,7 +85,7 @@ __device__ __forceinline__ std::uint32_t result_of(std::uint32_t bits, unsigned 
   if constexpr (form == Form::escape) {
     Escape z(bits);
 #pragma unroll 1
-    for (; steps < most_steps && !z.done(); ++steps) z.step();
+    for (; steps < max_steps && !z.done(); ++steps) z.step();
     return steps;
   } else if constexpr (form == Form::collatz) {
 #pragma unroll 1
@@ -129,7 +129,7 @@ Reference reference_of(unsigned rare_mask) {
     const std::uint32_t bits = mix(item + 1);
     int& steps = reference.steps[item];
     if (form == Form::escape)
-      for (Escape z(bits); steps < most_steps && !z.done(); ++steps) z.step();
+      for (Escape z(bits); steps < max_steps && !z.done(); ++steps) z.step();
     if (form == Form::collatz)
       for (std::uint32_t n = (bits & 0xFFFF) + 1; n != 1; ++steps) n = collatz(n);
     reference.result[item] = static_cast<std::uint32_t>(steps);
@@ -214,12 +214,7 @@ void add(const Kind& kind, const Reference& reference, const Instructions& instr
       // Mean of the longest lane's steps; some iterations of a warp have no rare item.
       .loop_trips = {1, std::round(warp_steps)},
       .l2_before = L2::warm,
-      .max_iterations =
-          [](const Arena& arena, const Shape& shape) {
-            const bool fits =
-                static_cast<std::size_t>(shape.threads()) * sizeof(std::uint32_t) <= arena.output_bytes();
-            return fits ? std::int64_t{1} << 24 : 0;
-          },
+      .max_iterations = unless_too_many_threads<std::uint32_t>(std::int64_t{1} << 24),
       .prepare =
           [=](Arena& arena, const Shape& shape) {
             const double done = all_steps(reference, shape, kind.shared_by);

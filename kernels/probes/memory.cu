@@ -238,7 +238,7 @@ struct Pair {
 };
 
 /// The L1 tag index of a line, by its address.
-std::size_t place_of(const Line* line) {
+std::size_t index_of(const Line* line) {
   const std::size_t number = reinterpret_cast<std::uintptr_t>(line) / sizeof(Line);
   std::size_t place = 0;
   for (std::size_t i = 0; i < theory::hardware::l1_parities.size(); ++i)
@@ -253,7 +253,7 @@ std::vector<std::vector<std::size_t>> groups_in(const Line* region, int lines) {
     const std::size_t place = g * 8 % 512 + g / 8 % 8;
     for (unsigned draw = 0; found[g].size() < static_cast<std::size_t>(lines); ++draw) {
       const std::size_t line = mix(static_cast<unsigned>(g) * 65536U + draw) % region_lines;
-      if (place_of(region + line) == place && std::ranges::find(found[g], line) == found[g].end())
+      if (index_of(region + line) == place && std::ranges::find(found[g], line) == found[g].end())
         found[g].push_back(line);
     }
   }
@@ -309,7 +309,7 @@ void add_set(int lines) {
             problem.poison = [&arena, shape] {
               arena.poison_output(static_cast<std::size_t>(shape.grid_size) * sizeof(Pair));
             };
-            problem.reference_reaches = true;
+            problem.reference_covers_timed = true;
             problem.mismatch = [=, &arena]() -> std::optional<std::string> {
               const auto chains = groups_in(region, lines);
               for (std::size_t b = 0; b < static_cast<std::size_t>(shape.grid_size); ++b) {

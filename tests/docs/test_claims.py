@@ -25,13 +25,13 @@ def test_every_claim_once() -> None:
 
 
 @pytest.mark.parametrize("row", CLAIMS, ids=NAMED)
-def test_a_claim_has_a_figure_and_a_correction_its_reason(row: dict[str, str]) -> None:
+def test_claims_have_figures_and_corrections_reasons(row: dict[str, str]) -> None:
     assert claims.MARK.search(row["ours"])
     assert row["why"] or row["verdict"] == "holds"
 
 
 @pytest.mark.parametrize("row", CLAIMS, ids=NAMED)
-def test_no_figure_is_typed(row: dict[str, str]) -> None:
+def test_numbers_come_from_figures(row: dict[str, str]) -> None:
     """A number with a unit outside a figure repeats the claim's, or is a dial of the figures beside it."""
     text, figures = row["ours"], []
     while found := claims.MARK.search(text):
@@ -43,7 +43,7 @@ def test_no_figure_is_typed(row: dict[str, str]) -> None:
     assert [said for said in typed if re.search(LARGE, said)[0].replace(",", "") not in known] == []
 
 
-def test_the_page_has_todays_figures() -> None:
+def test_page_figures_are_current() -> None:
     """A changed record, catalogue or calculator shows here."""
     text = text_of("docs/claims.md")
     assert fill(text, block, claims.figures.figure)[1] == []

@@ -16,11 +16,11 @@ EXCERPTS = re.findall(r"^<!-- excerpt: (\S+) -->\n+```\w*\n(.*?)\n```$", PAGE, r
 
 
 @pytest.mark.parametrize(("path", "text"), EXCERPTS)
-def test_excerpts_stand_in_their_files(path: str, text: str) -> None:
+def test_excerpts_match_their_files(path: str, text: str) -> None:
     assert text in (ROOT / path).read_text(encoding="utf-8")
 
 
-def test_files_that_it_names_are_there() -> None:
+def test_named_files_exist() -> None:
     named = set(re.findall(r"`((?:harness|benchmarks|kernels|tools|tests|results|docs)/[a-z0-9_/.]+)`", PAGE))
     new = {*re.findall(r"^<!-- extension: (\S+)", PAGE, re.MULTILINE)} | {
         "tools/occbench_tools/experiments/axpy_occupancy.py", "harness/parameters/rtx5080.json",
@@ -29,7 +29,7 @@ def test_files_that_it_names_are_there() -> None:
     assert [path for path in sorted(named - new) if not (ROOT / path).exists()] == []
 
 
-def test_sections_have_what_holds_them() -> None:
+def test_sections_have_tested_examples() -> None:
     for title, mark in {
         "Add a command": "extension", "Add a column": "excerpt", "Add a GPU": "extension",
         "Register caps": "excerpt",
@@ -38,7 +38,7 @@ def test_sections_have_what_holds_them() -> None:
         assert f"\n<!-- {mark}: " in section, title
 
 
-def test_routes_are_the_programs() -> None:
+def test_register_routes_match_the_source() -> None:
     section = PAGE.partition("\n## Register caps\n")[2].partition("\n## ")[0]
     named = re.findall(r"^\|[^|]+\| `(\w+)` \|", section, re.MULTILINE)
     kinds = (ROOT / "harness/device/kernel.hpp").read_text(encoding="utf-8")

@@ -56,7 +56,7 @@ def test_both_languages_have_the_same_figures(name: str) -> None:
         ("docs/data/teach.txt", "docs/data/my_bench.txt", "blocks: "),
     ],
 )
-def test_a_stale_translation_is_found(old: str, new: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detects_stale_translation(old: str, new: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = {page: text_of(page) for page in ("docs/lab.md", "docs/zh/lab.md")}
     pages["docs/lab.md"] = pages["docs/lab.md"].replace(old, new)
     monkeypatch.setattr(f"{__name__}.text_of", pages.__getitem__)

@@ -44,7 +44,7 @@ def test_fill() -> None:
     assert filled(new) == (new, [])
 
 
-def test_only_the_named_pages_are_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fills_only_the_named_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = [tmp_path / "one.md", tmp_path / "other.md"]
     for page in pages:
         page.write_text("<!-- generated: output echo new -->\nold\n<!-- /generated -->\n", encoding="utf-8")
@@ -53,11 +53,11 @@ def test_only_the_named_pages_are_filled(tmp_path: Path, monkeypatch: pytest.Mon
     assert refresh_pages(False, pages[:1]) == 1
     assert refresh_pages(True, pages[:1]) == 0
     assert ["$ echo" in page.read_text(encoding="utf-8") for page in pages] == [True, False]
-    with pytest.raises(DocsError, match=r"data/held\.csv is no page"):
+    with pytest.raises(DocsError, match=r"data/held\.csv is not a page"):
         refresh_pages(True, [DOCS / "data/held.csv"])
 
 
-def test_reader_sees_no_marks() -> None:
+def test_removes_marks_from_text() -> None:
     seen = without_marks(PAGE)
     assert "The best is 1 GB/s, not" in seen
     assert "old\n" in seen and "/generated" not in seen
@@ -109,7 +109,7 @@ def test_refused(words: str, complaint: str, monkeypatch: pytest.MonkeyPatch) ->
         block(words)
 
 
-def test_figures_have_names() -> None:
+def test_rejects_unknown_figures() -> None:
     with pytest.raises(DocsError, match="no figure 'nothing'"):
         figure("nothing")
     assert figure("gpu").startswith("NVIDIA")

@@ -29,19 +29,19 @@ REFERENCE = {"README.md", "SECURITY.md", "docs/commands.md", "docs/questions.md"
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in REFERENCE])
-def test_title_is_the_readers_question(page: str) -> None:
+def test_title_is_a_question(page: str) -> None:
     assert re.search(r"^# (.+)", text_of(page), re.MULTILINE)[1].endswith(("?", "\uff1f"))
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_numbers_with_a_unit_are_held(page: str) -> None:
+def test_numbers_with_units_have_a_source(page: str) -> None:
     """Its source is a run (generated block or figure), or a line of docs/data/held.csv."""
     known = {row["text"] for row in held() if row["page"] == page}
     assert [f"{page}:{line}: {said}" for line, said in numbers(text_of(page)) if said not in known] == []
 
 
 @pytest.mark.parametrize("row", held(), ids=lambda row: f"{row['page']}: {row['text']}")
-def test_what_holds_a_number_is_there(row: dict[str, str]) -> None:
+def test_sources_of_numbers_exist(row: dict[str, str]) -> None:
     assert row["string"] in text_of(row["file"])
     assert row["text"] in {said for _, said in numbers(text_of(row["page"]))}, "the page no longer has it"
 
@@ -56,20 +56,20 @@ def test_links_lead_somewhere(page: str) -> None:
             assert anchor in anchors(file.read_text(encoding="utf-8")), f"{page}: {target}"
 
 
-def test_no_path_of_a_machine() -> None:
+def test_pages_contain_no_machine_paths() -> None:
     """The programs whose output is on the pages could print one."""
     found = re.compile(r"(?<![\w.])/(?:root|home|tmp|work|mnt)/")
     assert [page for page in PAGES if found.search(text_of(page))] == []
 
 
-def test_runs_that_are_named_are_there() -> None:
+def test_named_runs_exist() -> None:
     """A newer run replaces an older one, and pages computed from the older one must follow."""
     run_folder = re.compile(r"results/[a-z0-9-]+/20\d\d-\d\d-\d\d-[0-9a-f]{12}")
     named = {run for page in PAGES for run in run_folder.findall(text_of(page))}
     assert named and [run for run in sorted(named) if not (ROOT / run).is_dir()] == []
 
 
-def test_readme_is_one_screen() -> None:
+def test_readme_stays_short() -> None:
     text = text_of("README.md")
     assert len(text.encode()) <= 9216
     assert len(text.splitlines()) <= 150
@@ -104,13 +104,13 @@ def test_modules_are_in_the_table() -> None:
     assert unnamed == [] and [name for name in named if not (ROOT / name).is_dir()] == []
 
 
-def test_exit_codes_are_the_programs() -> None:
+def test_exit_codes_match_the_source() -> None:
     codes = re.search(r"enum class Exit : int \{(.*?)\}", text_of("harness/io/check.hpp"), re.DOTALL)
     said = {code for code, _ in rows_of("exit-codes.csv")[1:]}
     assert set(re.findall(r"= (\d+)", codes[1])) <= said
 
 
-def test_columns_of_cliffs_are_the_tools() -> None:
+def test_cliffs_columns_match_the_tool() -> None:
     said = [name for row in rows_of("cliffs-columns.csv")[1:] for name in re.findall(r"`(\w+)`", row[0])]
     assert said == list(COLUMNS)
 
@@ -121,7 +121,7 @@ def test_the_example_row_is_in_the_schema() -> None:
     assert [name for name in names if f"| `{name}` |" not in text_of("docs/row.md")] == []
 
 
-def test_nsight_cures_the_error_that_the_program_meets() -> None:
+def test_nsight_page_names_the_programs_errors() -> None:
     """The page names ncu's error and the driver's option as the program does."""
     page = text_of("docs/nsight.md")
     for file in ("tools/occbench_tools/profile.py", "harness/measure/counters.cpp"):

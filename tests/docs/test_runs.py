@@ -41,7 +41,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     runs.runs.cache_clear()
 
 
-def test_the_newest_of_each(results: Path) -> None:
+def test_finds_newest_run_of_each_gpu(results: Path) -> None:
     names = [run.name for run in runs.runs()]
     assert names == ["results/nvidia-h200/2026-01-02-aaa", "results/nvidia-h100-80gb-hbm3/2026-01-03-bbb"]
     assert runs.run_of().name == names[0]
@@ -50,7 +50,7 @@ def test_the_newest_of_each(results: Path) -> None:
         runs.run_of("b200")
 
 
-def test_what_a_user_measured_is_not_read(results: Path) -> None:
+def test_ignores_user_runs(results: Path) -> None:
     """A model's run, a newer run of a GPU with a committed one, and an incomplete run are ignored."""
     before = committed_runs(root=results), committed_runs("nvidia-h200", root=results), runs.runs()
     plant(results, "nvidia-h200/2099-01-01-eee", "2099-01-01T09:00:00Z", "measured")
@@ -62,7 +62,7 @@ def test_what_a_user_measured_is_not_read(results: Path) -> None:
     assert [run.name for run in before[1]] == ["2026-01-02-aaa", "2026-01-02-fff"]
 
 
-def test_the_list_is_what_git_has() -> None:
+def test_committed_list_matches_git() -> None:
     """No test would read a run that is committed and not listed."""
     listing = subprocess.run(
         ["git", "-C", ROOT, "ls-files", "results/*/*/cases.csv"], capture_output=True, text=True
@@ -73,7 +73,7 @@ def test_the_list_is_what_git_has() -> None:
     assert committed_runs() == folders and all((run / "env.json").is_file() for run in folders)
 
 
-def test_a_test_that_lists_results_is_stopped() -> None:
+def test_listing_results_raises() -> None:
     """By tests/conftest.py, for every way to name the folder."""
     for folder in (ROOT / "results", ROOT / "results/nvidia-h200"):
         with pytest.raises(AssertionError, match="committed_runs"):

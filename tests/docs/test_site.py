@@ -62,7 +62,7 @@ class Page(HTMLParser):
                 self.loads.append(told[name])
 
 
-def test_every_page_is_there(site: Path) -> None:
+def test_site_has_every_page(site: Path) -> None:
     pages = {page.removeprefix("docs/").removesuffix(".md") for page in PAGES if page.startswith("docs/")}
     assert {path.relative_to(site).with_suffix("").as_posix() for path in site.glob("**/*.html")} == {
         "404",
@@ -85,16 +85,16 @@ def test_links_lead_somewhere(site: Path) -> None:
     assert broken == []
 
 
-def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+def test_pages_load_nothing_external(site: Path) -> None:
     for path in site.glob("**/*.html"):
         assert [url for url in Page(path).loads if "//" in url] == [], path.relative_to(site)
 
 
-def test_a_number_keeps_its_unit(site: Path) -> None:
+def test_no_break_between_number_and_unit(site: Path) -> None:
     assert "27.5\u00a0%" in (site / "model.html").read_text(encoding="utf-8")
 
 
-def test_readers_see_no_marks(site: Path) -> None:
+def test_html_contains_no_marks(site: Path) -> None:
     for path in site.glob("**/*.html"):
         text = path.read_text(encoding="utf-8")
         assert "<!-- =" not in text and "<!-- generated" not in text and "<!-- SPDX" not in text, (
@@ -172,7 +172,7 @@ def test_pages_fit(site: Path, browser: Any, name: str, size: tuple[int, int], s
         browser.save_screenshot(str(Path(folder) / stem))
 
 
-def test_the_meaning_of_a_row_is_in_sight(site: Path, browser: Any) -> None:  # noqa: ANN401
+def test_row_tables_fit_the_column(site: Path, browser: Any) -> None:  # noqa: ANN401
     """No table of this page is wider than the column of text."""
     opened(browser, site / "row.html", WIDE)
     wide = browser.execute_script(
@@ -182,7 +182,7 @@ def test_the_meaning_of_a_row_is_in_sight(site: Path, browser: Any) -> None:  # 
     assert wide == []
 
 
-def test_a_page_follows_the_system_and_says_its_language(site: Path, browser: Any) -> None:  # noqa: ANN401
+def test_page_follows_colour_scheme_and_sets_language(site: Path, browser: Any) -> None:  # noqa: ANN401
     opened(browser, site / "zh" / "occupancy.html", WIDE)
     assert browser.execute_script("return document.documentElement.lang") == "zh"
     wish = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
@@ -194,7 +194,7 @@ def test_a_page_follows_the_system_and_says_its_language(site: Path, browser: An
     assert scheme == "slate"
 
 
-def test_commands_are_copied_without_prompts_and_output(site: Path, browser: Any) -> None:  # noqa: ANN401
+def test_copy_button_omits_prompts_and_output(site: Path, browser: Any) -> None:  # noqa: ANN401
     opened(browser, site / "inspect.html", WIDE)
     copied = browser.execute_script(
         "const code = [...document.querySelectorAll('.highlight code')]"
@@ -206,7 +206,7 @@ def test_commands_are_copied_without_prompts_and_output(site: Path, browser: Any
 
 
 @pytest.mark.parametrize("wish", ["dark", "light"], ids=["by the screen", "by the button"])
-def test_a_picture_is_dark_on_a_dark_page(site: Path, browser: Any, wish: str) -> None:  # noqa: ANN401
+def test_pictures_are_dark_on_dark_pages(site: Path, browser: Any, wish: str) -> None:  # noqa: ANN401
     """Up to its edges and for every screen setting; samples the middle of each side."""
     opened(browser, site / "experiments" / "registers.html", WIDE, wish)
     if wish == "light":
@@ -223,7 +223,7 @@ def test_a_picture_is_dark_on_a_dark_page(site: Path, browser: Any, wish: str) -
     assert [shot.getpixel(place) for place in rim if shot.getpixel(place) > 60] == []
 
 
-def test_where_the_repository_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_repository_url_comes_from_pyproject(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """pyproject.toml alone has the URL; a host that cannot exist counts as none."""
     urls = '[project.urls]\nSource = "https://{}"\n'
     monkeypatch.setattr(hook, "ROOT", tmp_path)
@@ -235,7 +235,7 @@ def test_where_the_repository_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         assert hook.source_url() == told
 
 
-def test_a_long_name_in_a_table_may_be_broken() -> None:
+def test_long_names_in_tables_may_wrap() -> None:
     name = "registers.register_pressure.load-live19"
     table = f"<table><tr><td><code>{name}</code></td><td><code>short.name</code></td></tr></table>"
     made = hook.on_page_content(f"<code>{name}</code>{table}")

@@ -112,7 +112,7 @@ def test_no_retired_word(room: str) -> None:
     assert not said, "\n" + "\n".join(said)
 
 
-def test_the_list_has_no_bare_word() -> None:
+def test_retired_list_has_no_plain_english_word() -> None:
     """English goes on being written: what is retired has a mark of code in it, or is a phrase."""
     olds = [old for old, _ in retired()]
     assert [old for old in olds if re.fullmatch(r"[a-z]+", old)] == []
@@ -140,11 +140,11 @@ WORDS = [("Lookout", "InterferenceProbe"), ("set_room", "set_free_at"), ("left a
         (".md", "It is left aloner.\n", []),
     ],
 )
-def test_what_is_found(suffix: str, text: str, hits: list[str]) -> None:
+def test_finds_retired_words(suffix: str, text: str, hits: list[str]) -> None:
     assert [old for _, old, _ in found_in(text, suffix, WORDS)] == hits
 
 
-def test_terms_are_few() -> None:
+def test_at_most_40_project_terms() -> None:
     """At most 40 terms of the project's own, each defined once, on one line."""
     page = (DOCS / "terms.md").read_text(encoding="utf-8")
     terms = [term for term in re.findall(r"^\| ([^|]+) \| [^|]+ \|$", page, re.MULTILINE) if term != "term"]

@@ -28,10 +28,10 @@ constexpr int invalid = 1;
 
 std::mutex mutex;
 int subscribers = 0;
-Called called = nullptr;
+ApiCallback called = nullptr;
 std::set<std::uint32_t> enabled_calls;
-Requested requested = nullptr;
-Completed completed = nullptr;
+BufferRequestedCallback requested = nullptr;
+BufferCompletedCallback completed = nullptr;
 bool is_recording = false;
 std::uint8_t* buffer = nullptr;
 std::size_t room = 0, used = 0;
@@ -87,7 +87,7 @@ FAKE(cuptiGetVersion, (std::uint32_t * version)) {
   *version = 130'001;
   return success;
 }
-FAKE(cuptiSubscribe, (void** subscriber, Called by, void*)) {
+FAKE(cuptiSubscribe, (void** subscriber, ApiCallback by, void*)) {
   const std::lock_guard lock(mutex);
   if (subscribers > 0 || is("taken")) return multiple_subscribers;
   ++subscribers;
@@ -110,7 +110,7 @@ FAKE(cuptiEnableCallback, (std::uint32_t on, void*, int domain, std::uint32_t ca
   if (on == 0) enabled_calls.erase(call);
   return success;
 }
-FAKE(cuptiActivityRegisterCallbacks, (Requested by, Completed with)) {
+FAKE(cuptiActivityRegisterCallbacks, (BufferRequestedCallback by, BufferCompletedCallback with)) {
   const std::lock_guard lock(mutex);
   if (by == nullptr || with == nullptr) return invalid;
   requested = by;

@@ -101,10 +101,10 @@ void KernelLaunch::copy_values() {
 int blocks_of(const Function& f, int block, std::size_t dynamic) {
   if (static_cast<int>(dynamic) > f.max_dynamic || block < 1 || block > 1024) return 0;
   const int warps = (block + 31) / 32;
-  const int by_threads = most_threads / (warps * 32);
+  const int by_threads = max_threads / (warps * 32);
   const int by_registers = registers_per_sm / (((f.registers + 7) / 8 * 8) * 32 * warps);
   const int smem = (static_cast<int>(dynamic) + f.static_smem + reserved + 127) / 128 * 128;
-  return std::min({by_threads, by_registers, most_blocks, smem_per_sm / smem});
+  return std::min({by_threads, by_registers, max_blocks, smem_per_sm / smem});
 }
 
 void run(const KernelLaunch& launch, bool is_pinned, int on_sms) {

@@ -46,13 +46,13 @@ DECLARE_FAKE(CUresult, cuGreenCtxStreamCreate, (CUstream*, CUgreenCtx, unsigned,
 
 namespace fake {
 
-constexpr int sms = 132, smem_per_sm = 233'472, reserved = 1'024, optin = 232'448, most_threads = 2'048,
-              most_blocks = 32, registers_per_sm = 65'536;
+constexpr int sms = 132, smem_per_sm = 233'472, reserved = 1'024, optin = 232'448, max_threads = 2'048,
+              max_blocks = 32, registers_per_sm = 65'536;
 
 struct Function {
   std::string name;
   int registers = 32, static_smem = 0, max_dynamic = 49'152;
-  bool is_kernel = false;  ///< a CUkernel, which is no function
+  bool is_kernel = false;  ///< a CUkernel, which is not a function
   bool is_set = false;     ///< by cuFuncSetAttribute, beside which cuKernelSetAttribute does not count
   bool is_capped = false;  ///< compiled with .maxnreg
   Function* function = this;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int success = 0, invalid = 1;
 constexpr std::uint64_t sample_ns = 5'000, other_clock_ns = 2'300'000;
-constexpr std::size_t most_samples = 768;
+constexpr std::size_t max_samples = 768;
 
 std::mutex mutex;
 bool is_enabled = false, is_sampling = false;
@@ -41,7 +41,7 @@ void fake_sample(std::uint64_t start_ns, std::uint64_t end_ns) {
   const std::lock_guard lock(mutex);
   latest_ns = end_ns;
   if (!is_sampling) return;
-  for (std::uint64_t at = start_ns; at + sample_ns <= end_ns && starts.size() < most_samples; at += sample_ns)
+  for (std::uint64_t at = start_ns; at + sample_ns <= end_ns && starts.size() < max_samples; at += sample_ns)
     starts.push_back(at);
 }
 
@@ -117,7 +117,7 @@ FAKE(SamplingDisable, cuptiPmSamplingDisable) {
 FAKE(SamplingConfigure, cuptiPmSamplingSetConfig) { return is_sampling ? invalid : success; }
 FAKE(SamplingGetDataSize, cuptiPmSamplingGetCounterDataSize) {
   p.bytes = 64;
-  return p.most_samples == most_samples ? success : invalid;
+  return p.max_samples == max_samples ? success : invalid;
 }
 FAKE(SamplingClearData, cuptiPmSamplingCounterDataImageInitialize) {
   starts.clear();

@@ -25,9 +25,9 @@ namespace {
 void check(const binary::CompiledKernel& kernel) {
   fuzz::expect(kernel.architecture.starts_with("sm_"), "machine code is for an architecture");
   fuzz::expect(kernel.use.registers_per_thread >= 0, "registers are counted");
-  fuzz::expect(kernel.use.block_size.value_or(1) >= 0, "a block is no negative number of threads");
-  fuzz::expect(kernel.launch_bound.value_or(1) >= 0, "a bound is no negative number of threads");
-  fuzz::expect(kernel.use.cluster_size.value_or(1) >= 0, "a cluster is no negative number of blocks");
+  fuzz::expect(kernel.use.block_size.value_or(1) >= 0, "a block is not a negative number of threads");
+  fuzz::expect(kernel.launch_bound.value_or(1) >= 0, "a bound is not a negative number of threads");
+  fuzz::expect(kernel.use.cluster_size.value_or(1) >= 0, "a cluster is not a negative number of blocks");
   fuzz::expect(kernel.use.barriers.value_or(0) >= 0, "barriers are counted");
   fuzz::expect(binary::short_name(kernel.use.name, 40).size() <= 40, "a name fits its room");
 }
@@ -43,7 +43,7 @@ void answer(const std::vector<binary::CompiledKernel>& kernels) {
     for (const commands::InspectedKernel& row : rows) {
       const theory::Occupancy& found = row.answer.occupancy;
       fuzz::expect(found.fraction >= 0 && found.fraction <= 1, "occupancy is a share");
-      fuzz::expect(row.largest_block.value_or(1) >= 0, "a block is no negative number of threads");
+      fuzz::expect(row.largest_block.value_or(1) >= 0, "a block is not a negative number of threads");
     }
     std::ostringstream out;
     if (!rows.empty()) commands::print_inspected(out, "table", "", rows);
@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     for (const binary::CompiledKernel& kernel : contents.kernels) check(kernel);
     answer(contents.kernels);
     fuzz::expect(contents.files == 1, "one file is one file");
-    for (const std::string& complaint : contents.complaints)
+    for (const std::string& complaint : contents.warnings)
       fuzz::expect(complaint.starts_with("'" + file.name), "a complaint names its file");
   } catch (const UserError& refused) {
     fuzz::expect(refused.code() == Exit::file, "a file is refused as a file");

@@ -4,4 +4,4 @@
 
 #include "harness/device/instruments.hpp"
 
-const void* occbench::instruments::nothing_entry() { std::abort(); }
+const void* occbench::instruments::empty_entry() { std::abort(); }

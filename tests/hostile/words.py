@@ -107,7 +107,7 @@ def usable(words: list[str]) -> bool:
 
 
 def codes_of(word: str, words: list[str]) -> frozenset[int]:
-    """The exit codes that are right: 2 alone where the first word is no option of any command.
+    """The exit codes that are right: 2 alone where the first word is not an option of any command.
 
     attach and caps end as what they call does, with 125, 126 and 127 of their own. 3: there may be no device.
     """

@@ -54,7 +54,7 @@ def browser() -> Iterator[Any]:
         options.add_argument(word)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs[1]))
-    driver.get("data:text/html,")  # the browser's own start is over, and what it asked for is no page's
+    driver.get("data:text/html,")  # the browser's own start is over, and what it asked for is not a page's
     for log in ("browser", "performance"):
         driver.get_log(log)
     yield driver
@@ -115,9 +115,9 @@ def no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def calculator() -> Any:  # noqa: ANN401 - a Calculator, whose package needs pandas
-    from occbench_tools.command import Refused
+    from occbench_tools.command import CommandError
     from occbench_tools.teach.calculator import Calculator
 
-    with contextlib.suppress(Refused):
+    with contextlib.suppress(CommandError):
         return Calculator(None)
     pytest.skip("teach asks occbench calc, and none is built")

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from occbench_tools.report.payload import Run
 from occbench_tools.teach.calculator import Calculator
-from occbench_tools.teach.figures import Desk, Figure, Skipped, all_hold, scale_of
+from occbench_tools.teach.figures import Figure, Skipped, StudentGpu, all_hold, scale_of
 from occbench_tools.teach.lab import figures_at
 from occbench_tools.teach.lessons import LESSONS
 
@@ -41,12 +41,12 @@ def rows_of(folder: Path) -> Rows:
         return {row["case_id"]: row for row in csv.DictReader(file)}
 
 
-def sentences(desk: Desk) -> list[Sentence]:
+def sentences(gpu: StudentGpu) -> list[Sentence]:
     """Of every lesson that can be had here."""
     said = []
     for lesson in LESSONS:
         try:
-            figures = figures_at(desk, lesson)
+            figures = figures_at(gpu, lesson)
         except Skipped:
             continue
         condition, template = next(each for each in lesson.explain if all_hold(each[0], figures))
@@ -92,7 +92,7 @@ def repeated(where: str, text: str) -> Iterator[str]:
     """A change 'from 32 to 32' that a sentence speaks of."""
     for start, end in re.findall(r"[Ff]rom ([\d.,]+ ?%?) to ([\d.,]+ ?%?)", text):
         if start.strip(" .,") == end.strip(" .,"):
-            yield f"{where}: says from {start} to {end}, which is no change: {text}"
+            yield f"{where}: says from {start} to {end}, which is not a change: {text}"
 
 
 def unsaid_dips(said: Sentence, rows: Rows) -> Iterator[str]:
@@ -123,20 +123,20 @@ def wrong(said: list[Sentence], rows: Rows, calculator: Calculator) -> list[str]
     return lines
 
 
-def found(folder: Path, desk: Desk) -> list[str]:
+def found(folder: Path, gpu: StudentGpu) -> list[str]:
     """The contradictions of one run."""
-    return wrong(sentences(desk), rows_of(folder), desk.calculator)
+    return wrong(sentences(gpu), rows_of(folder), gpu.calculator)
 
 
 def main(folders: list[str]) -> int:
     calculator, count, said = Calculator(None), 0, 0
     for folder in map(Path, folders):
         run = Run(folder)
-        desk = Desk(calculator, f"cc{run.env['gpu']['compute_capability']}", run.gpu, run)
-        said += len(sentences(desk))
+        gpu = StudentGpu(calculator, f"cc{run.env['gpu']['compute_capability']}", run.gpu, run)
+        said += len(sentences(gpu))
         told = [(name, text) for name, of in run.findings.items() for text in of.sentences]
         said += len(told)
-        for line in [*found(folder, desk), *(line for each in told for line in repeated(*each))]:
+        for line in [*found(folder, gpu), *(line for each in told for line in repeated(*each))]:
             print(f"{run.gpu}: {line}")
             count += 1
     print(f"{len(folders)} runs, {said} sentences, {count} contradictions")

@@ -6,7 +6,7 @@ A card's whole resources are normal with the standard deviation that spread.json
 case has besides what two cards' cases had. Both come from the few cards that spread.json names.
 
 python tests/tools/fleets.py FOLDER    seconds and memory of `occbench fleet check`, and what it finds
-No test: what a machine takes is no property of the code. test_fleet.py does the same for a few cards.
+No test: what a machine takes is not a property of the code. test_fleet.py does the same for a few cards.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 Lays two such folders below FOLDER, unless they are there: copies of a committed run whose ids, families and
 times differ (--more visits: one copy, whose cases have as many more visits). Then each command runs once as
 a user calls it, its output dropped, and a line says its seconds, its peak memory and its exit code. No test:
-what a machine takes is no property of the code.
+what a machine takes is not a property of the code.
 """
 
 from __future__ import annotations

@@ -31,12 +31,12 @@ def sections(page: Path) -> dict[str, dict[str, Any]]:
     return {each["id"]: each for each in document(page)["sections"]}
 
 
-def test_explain_says_what_to_work_on(program: Path, output_of: OutputOf) -> None:
+def test_explain_lists_what_to_work_on(program: Path, output_of: OutputOf) -> None:
     found = json.loads(output_of(explain.main, program, "--format", "json"))
     assert found["the whole program"] == [
-        "Kernels that need occupancy hold 49 % of GPU time; the next step in each would gain about 2.7 % "
+        "Kernels that need occupancy take 49 % of GPU time; the next step in each would gain about 2.7 % "
         "(1.5 to 3.9).",
-        "Judged, of GPU time: 94.8 % by fewer warps. Left: 4.9 % cooperative launch, 0.3 % unknown.",
+        "GPU time with a verdict: 94.8 % by fewer warps. Without: 4.9 % cooperative launch, 0.3 % unknown.",
         "Kernels that run faster with fewer warps hold 12.2 % of GPU time; the best level of each would gain "
         f"7.3 %: `occbench attach --apply best --from {program}`",
     ]
@@ -53,7 +53,7 @@ def test_explain_says_what_to_work_on(program: Path, output_of: OutputOf) -> Non
     assert unknown.startswith("Unknown: ") and alone.startswith("Skipped, cooperative launch: 1 kernel")
 
 
-def test_what_apply_leaves_alone_is_not_promised(program: Path, output_of: OutputOf) -> None:
+def test_apply_is_not_suggested_for_split_kernels(program: Path, output_of: OutputOf) -> None:
     table = pd.read_csv(program / "kernels.csv", dtype=str, keep_default_na=False)
     table.loc[table["verdict"] == "faster at lower occupancy", "after"] = (
         "softmax"  # told apart by what ran before
@@ -63,7 +63,7 @@ def test_what_apply_leaves_alone_is_not_promised(program: Path, output_of: Outpu
     assert "less time with 25 %" in said and "--apply" not in said
 
 
-def test_a_gain_that_must_be_small_is_only_bounded(program: Path, output_of: OutputOf) -> None:
+def test_small_gain_is_given_as_a_bound(program: Path, output_of: OutputOf) -> None:
     table = pd.read_csv(program / "kernels.csv", dtype=str, keep_default_na=False)
     needing = table["verdict"] == "needs occupancy"
     table.loc[needing, ["gain", "gain_low", "gain_high"]] = "0.001", "-0.003", "0.005"
@@ -72,7 +72,7 @@ def test_a_gain_that_must_be_small_is_only_bounded(program: Path, output_of: Out
     assert "49 % of GPU time; their next steps would gain less than 0.3 %." in said
 
 
-def test_a_step_that_may_bring_nothing_is_not_to_be_worked_on(program: Path, output_of: OutputOf) -> None:
+def test_uncertain_gain_is_not_worth_it(program: Path, output_of: OutputOf) -> None:
     table = pd.read_csv(program / "kernels.csv", dtype=str, keep_default_na=False)
     table.loc[table["verdict"] == "needs occupancy", "gain_low"] = "-0.01"
     table.to_csv(program / "kernels.csv", index=False)
@@ -82,7 +82,7 @@ def test_a_step_that_may_bring_nothing_is_not_to_be_worked_on(program: Path, out
     assert found["not worth it"][0].startswith(words_of_it)
 
 
-def test_compare_names_the_folder_that_is_at_fault(program: Path, tmp_path: Path, capsys: Said) -> None:
+def test_compare_names_the_damaged_folder(program: Path, tmp_path: Path, capsys: Said) -> None:
     bad = write(tmp_path / "bad")
     table = pd.read_csv(bad / "kernels.csv", dtype=str, keep_default_na=False)
     table.loc[2, "time_mean_s"] = "abc"
@@ -95,14 +95,14 @@ def test_compare_names_the_folder_that_is_at_fault(program: Path, tmp_path: Path
     assert capsys.readouterr().err == f"occbench compare: {bad}/env.json: No such file or directory\n"
 
 
-def test_a_kernel_on_a_part_of_the_sms_says_so(tmp_path: Path, output_of: OutputOf) -> None:
+def test_explain_names_the_sm_count_of_a_partial_gpu(tmp_path: Path, output_of: OutputOf) -> None:
     folder = write(tmp_path / "green", (NEEDS | dict(cells=NEEDS["cells"] | dict(sm_count=16)), FLAT))
     said = json.loads(output_of(explain.main, folder, "--format", "json"))
     assert said["work on first"][0].startswith("`needs<float>` (grid 4096 on 16 SMs, ")
     assert " SMs" not in said["not worth it"][0]
 
 
-def test_explain_shows_three_of_a_kind_and_all_if_asked(tmp_path: Path, output_of: OutputOf) -> None:
+def test_explain_shows_three_per_kind_unless_all(tmp_path: Path, output_of: OutputOf) -> None:
     many = tuple(NEEDS | dict(name=f"needs_{n}") for n in range(5))
     folder = str(write(tmp_path / "many", many))
     for form, sign in (("plain", "would save"), ("markdown", "- `needs_")):
@@ -110,23 +110,23 @@ def test_explain_shows_three_of_a_kind_and_all_if_asked(tmp_path: Path, output_o
         assert output_of(explain.main, folder, "--format", form, "--all").count(sign) == 5
 
 
-def test_of_what_was_only_observed_nothing_is_judged(tmp_path: Path, output_of: OutputOf) -> None:
+def test_observed_run_has_no_verdicts(tmp_path: Path, output_of: OutputOf) -> None:
     folder = write(tmp_path / "run", (kernel("seen", verdict=""),), observe=True)
     assert validate.main([str(folder)]) == 0
     assert "Only observed (--observe)" in output_of(explain.main, folder)
 
 
-def test_page_begins_with_the_sentence_of_the_terminal(program: Path, output_of: OutputOf) -> None:
+def test_page_starts_with_the_terminals_sentence(program: Path, output_of: OutputOf) -> None:
     assert output_of(report.main, program) == f"{program}/report.html\n"
     page = program / "report.html"
     assert page.stat().st_size < 250_000
     told = document(page)
-    assert told["lead"].startswith("Kernels that need occupancy hold 49 % of GPU time;")
+    assert told["lead"].startswith("Kernels that need occupancy take 49 % of GPU time;")
     assert told["lead"].endswith(f"would gain 7.3 %: occbench attach --apply best --from {program}")
     assert [each["id"] for each in told["sections"]] == ["largest", "kernels", "skipped"]
 
 
-def test_picture_has_the_law_that_was_made_up(program: Path, tmp_path: Path) -> None:
+def test_picture_shows_the_synthetic_kernels(program: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert report.main([str(program), "--output", str(page)]) == 0
     (block,) = sections(page)["largest"]["before"]
@@ -142,7 +142,7 @@ def test_picture_has_the_law_that_was_made_up(program: Path, tmp_path: Path) -> 
             assert low < value < high
 
 
-def test_ten_are_pictured_and_all_stand_in_the_table(tmp_path: Path) -> None:
+def test_picture_has_ten_kernels_and_table_all(tmp_path: Path) -> None:
     many = tuple(FLAT | dict(name=f"flat_{n}", time_s=1e-3 / (n + 1)) for n in range(14))
     page = tmp_path / "page.html"
     assert report.main([str(write(tmp_path / "run", many)), "--output", str(page)]) == 0
@@ -187,7 +187,7 @@ def test_page_in_a_browser(browser: Any, tmp_path: Path) -> None:  # noqa: ANN40
     assert_quiet(browser, page)
 
 
-def test_the_same_program_twice_has_no_change(program: Path, output_of: OutputOf) -> None:
+def test_identical_folders_have_no_change(program: Path, output_of: OutputOf) -> None:
     found = json.loads(output_of(compare.main, program, program, "--format", "json"))
     assert found["verdicts"] == {"SAME": 5, "AMBIGUOUS": 1}
     assert (found["gone"], found["new"], found["together"]["change"]) == ([], [], 0)
@@ -206,7 +206,7 @@ def test_overlapped_launches_are_not_compared(program: Path, tmp_path: Path, out
     assert found["together"]["change"] == 0
 
 
-def test_what_changed_is_said_with_its_interval(program: Path, tmp_path: Path, output_of: OutputOf) -> None:
+def test_changes_are_reported_with_intervals(program: Path, tmp_path: Path, output_of: OutputOf) -> None:
     """One kernel takes 10 % less time and no more needs occupancy, one 20 % more; one is gone, one new."""
     faster = NEEDS | dict(time_s=1.8e-3, cells=FLAT["cells"])
     slower = FLAT | dict(time_s=1.2e-3)
@@ -229,7 +229,7 @@ def test_what_changed_is_said_with_its_interval(program: Path, tmp_path: Path, o
     assert any("3 kernels gone" in line for line in lines) and any("1 kernel new" in line for line in lines)
 
 
-def test_a_change_below_the_threshold_is_none(program: Path, tmp_path: Path) -> None:
+def test_change_below_threshold_is_ignored(program: Path, tmp_path: Path) -> None:
     new = write(tmp_path / "new", (FLAT | dict(time_s=1.02e-3), NEEDS))
     assert compare.main([str(program), str(new)]) == 0
     new = write(tmp_path / "newer", (FLAT | dict(time_s=1.06e-3), NEEDS))
@@ -237,7 +237,7 @@ def test_a_change_below_the_threshold_is_none(program: Path, tmp_path: Path) -> 
     assert compare.main([str(program), str(new), "--threshold", "10"]) == 0
 
 
-def test_signatures_are_told_apart_where_both_runs_have_them(tmp_path: Path, output_of: OutputOf) -> None:
+def test_matches_signatures_present_in_both_runs(tmp_path: Path, output_of: OutputOf) -> None:
     """Two kinds of launches under one name: by their arguments; where these differ there is no verdict."""
 
     def kinds(*arguments: str) -> tuple[dict[str, Any], ...]:
@@ -265,7 +265,7 @@ BROKEN = {
     "a negative count": ("kernels.csv", ",100,0,", ",-100,0,", "is beyond the minimum, 0"),
     "a word for a number": ("arms.csv", ",8,0.002,", ",8,fast,", "is not a number"),
     "infinity": ("arms.csv", ",8,0.002,", ",8,inf,", "is not a finite number"),
-    "a stranger": ("arms.csv", "\n0,untouched", "\n99,untouched", "99 is no kernel's"),
+    "a stranger": ("arms.csv", "\n0,untouched", "\n99,untouched", "99 is not a kernel's"),
     "a kernel twice": ("kernels.csv", "\n1,", "\n0,", "0 stands there twice"),
     "an arm twice": ("arms.csv", "lower,4", "lower,6", "has this arm twice"),
     "no JSON": ("env.json", "", '{"kind": "attach"', "env.json"),
@@ -276,7 +276,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_bad_input_has_one_line_and_its_code(program: Path, how: str, capsys: Said) -> None:
+def test_bad_input_is_one_line_with_an_exit_code(program: Path, how: str, capsys: Said) -> None:
     *broken, words_ = BROKEN[how]
     break_(program, *broken)
     good = str(write(program.parent / "good"))
@@ -299,7 +299,7 @@ def test_no_kernels(tmp_path: Path, program: Path, capsys: Said) -> None:
 
 
 def test_beside_a_run(program: Path, run: Path, capsys: Said) -> None:
-    """A folder of attach is no run, wherever it stands, and some options are for runs alone."""
+    """A folder of attach is not a run, wherever it stands, and some options are for runs alone."""
     a, b = str(program), str(run)
     calls = [
         (compare.main, [a, b]), (compare.main, [b, a]), (compare.main, [a, a, a]),
@@ -316,7 +316,7 @@ def test_beside_a_run(program: Path, run: Path, capsys: Said) -> None:
     assert "report, explain and compare read it" in capsys.readouterr().err
 
 
-def test_names_of_others_do_nothing_in_a_terminal(tmp_path: Path, capsys: Said) -> None:
+def test_escapes_kernel_names(tmp_path: Path, capsys: Said) -> None:
     name = "\x1b[31m`red`\n" + EVIL + "x" * 5000
     folder = str(write(tmp_path / "run", tuple(one | dict(name=one["name"] + name) for one in PROGRAM)))
     for main, words_ in (
@@ -329,19 +329,21 @@ def test_names_of_others_do_nothing_in_a_terminal(tmp_path: Path, capsys: Said) 
         assert "<script>" not in said or "html" not in words_
 
 
-def test_the_newest_may_be_of_attach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said) -> None:
+def test_newest_folder_may_be_an_attach_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
     write(tmp_path / "results/attach/train.py")
     monkeypatch.chdir(tmp_path)
     assert explain.main([]) == validate.main([]) == report.main([]) == 0
     assert (tmp_path / "results/attach/train.py/report.html").exists()
 
 
-def test_a_name_is_shortened_at_its_arguments() -> None:
+def test_short_name_removes_arguments() -> None:
     assert text.short_name("void a::(anonymous namespace)::k<f(int)>(int*, f(*)(int))", 60) == "a::k<f(int)>"
     assert len(text.short_name("k" * 1000, 32)) == 32
 
 
-def test_verdicts_of_schema_6_are_read(program: Path, capsys: Said) -> None:
+def test_reads_verdicts_of_schema_6(program: Path, capsys: Said) -> None:
     assert explain.main([str(program)]) == 0
     today = capsys.readouterr().out
     table = pd.read_csv(program / "kernels.csv", dtype=str, keep_default_na=False)
@@ -359,7 +361,7 @@ def test_verdicts_of_schema_6_are_read(program: Path, capsys: Said) -> None:
     assert capsys.readouterr().out == today
 
 
-def test_a_findings_file_is_believed_of_its_own_tables_alone(
+def test_findings_json_is_ignored_for_changed_tables(
     program: Path, capsys: Said, output_of: OutputOf
 ) -> None:
     """What the program wrote is shown as it stands; of changed tables the program is asked again."""
@@ -376,11 +378,11 @@ def test_a_findings_file_is_believed_of_its_own_tables_alone(
     assert "verdicts: 7 is not of type array" in output_of(validate.main, program, code=1)
 
 
-def test_a_good_folder_is_valid(program: Path, output_of: OutputOf) -> None:
+def test_valid_folder_passes(program: Path, output_of: OutputOf) -> None:
     assert output_of(validate.main, program) == "1 folder, 6 kernels, 172 launches: 0 violations\n"
 
 
-def test_a_verdict_may_be_at_a_threshold(program: Path, capsys: Said) -> None:
+def test_verdict_at_a_threshold_is_valid(program: Path, capsys: Said) -> None:
     table = pd.read_csv(program / "kernels.csv", dtype=str, keep_default_na=False)
     for why, wrong in (("a step down costs 0.9 % (0.6 to 1.2), at the threshold of 1 %", 0), ("so", 1)):
         table.loc[table["verdict"] == "saturated", "why"] = why
@@ -408,13 +410,13 @@ VIOLATIONS = {
 
 
 @pytest.mark.parametrize("how", VIOLATIONS)
-def test_violations_are_named(program: Path, how: str, output_of: OutputOf) -> None:
+def test_validate_names_violations(program: Path, how: str, output_of: OutputOf) -> None:
     *broken, words_ = VIOLATIONS[how]
     break_(program, *broken)
     assert words_ in output_of(validate.main, program, code=1)
 
 
-def test_a_gpu_whose_number_of_sms_is_not_known_is_shown(program: Path) -> None:
+def test_report_works_without_the_sm_count(program: Path) -> None:
     env = json.loads((program / "env.json").read_text())
     for gpu in env["gpus"]:
         gpu.pop("sm_count", None)
@@ -422,14 +424,14 @@ def test_a_gpu_whose_number_of_sms_is_not_known_is_shown(program: Path) -> None:
     assert report.main([str(program)]) == 0
 
 
-def test_a_row_that_the_program_cannot_read_is_refused(program: Path, capsys: Said) -> None:
+def test_rejects_a_malformed_row(program: Path, capsys: Said) -> None:
     header, row, *rest = (program / "kernels.csv").read_text().splitlines(keepends=True)
     (program / "kernels.csv").write_text("".join([header, row.rsplit(",", 2)[0] + "\n", *rest]))
     assert report.main([str(program)]) == 4
     assert "kernels.csv:2: " in capsys.readouterr().err
 
 
-def test_the_last_row_cut_off_is_left_out_and_said(program: Path, capsys: Said) -> None:
+def test_truncated_last_row_is_skipped_and_reported(program: Path, capsys: Said) -> None:
     path = program / "kernels.csv"
     path.write_text(path.read_text().rstrip("\n"))
     assert report.main([str(program)]) == 1
@@ -437,7 +439,7 @@ def test_the_last_row_cut_off_is_left_out_and_said(program: Path, capsys: Said) 
     assert validate.main([str(program)]) == 1
 
 
-def test_compare_says_where_times_are_of_two_kinds(program: Path, tmp_path: Path, capsys: Said) -> None:
+def test_compare_reports_different_timing_sources(program: Path, tmp_path: Path, capsys: Said) -> None:
     recorded = [dict(id="process-1-0", command="python train.py", timing="activity", why_events="")]
     other = write(tmp_path / "new", processes=recorded)
     for folder, is_said in ((other, True), (program, False)):

@@ -51,11 +51,11 @@ def capped(tmp_path: Path) -> Path:
     return write(tmp_path / "capped", KERNELS, CAPS, same_stdout=True)
 
 
-def test_a_good_folder_is_valid(capped: Path) -> None:
+def test_valid_folder_passes(capped: Path) -> None:
     assert validate.main([str(capped)]) == 0
 
 
-def test_explain_says_which_cap_and_what_it_saves(capped: Path, capsys: Said) -> None:
+def test_explain_names_the_best_cap_and_its_gain(capped: Path, capsys: Said) -> None:
     assert explain.main([str(capped), "--format", "json", "--all"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["the whole program"] == [  # half of 25 %, a tenth of 50 %; 1 % of each
@@ -80,7 +80,7 @@ def test_no_cap_helps(tmp_path: Path, capsys: Said) -> None:
     assert "1 kernel with 100 % of GPU time: none is faster than the kernel as it is." in said
 
 
-def test_output_that_differs_is_said(tmp_path: Path, capsys: Said) -> None:
+def test_reports_different_stdout(tmp_path: Path, capsys: Said) -> None:
     for same in (False, True):
         folder = write(tmp_path / str(same), KERNELS, CAPS, same_stdout=same)
         assert validate.main([str(folder)]) == 0
@@ -108,7 +108,7 @@ def test_the_page_has_a_row_for_each_cap(capped: Path) -> None:
     assert [row[-1] for row in rows if row[1] == "64"][3] == "too few launches"
 
 
-def test_compare_takes_the_kernel_as_it_is(capped: Path, tmp_path: Path, capsys: Said) -> None:
+def test_compare_uses_launches_without_caps(capped: Path, tmp_path: Path, capsys: Said) -> None:
     """Launches with caps are not in launches.csv; that other caps were tried is said."""
     other = write(tmp_path / "plain", KERNELS, options="observe=0;seed=1;registers=64")
     assert compare.main([str(capped), str(other), "--format", "markdown"]) == 0
@@ -154,7 +154,7 @@ VIOLATIONS = {  # of registers.csv: what stands in it, what comes in its place, 
 
 
 @pytest.mark.parametrize("how", VIOLATIONS)
-def test_violations_are_named(capped: Path, how: str, capsys: Said) -> None:
+def test_validate_names_violations(capped: Path, how: str, capsys: Said) -> None:
     old, new, words = VIOLATIONS[how]
     break_(capped, "registers.csv", old, new)
     assert validate.main([str(capped)]) == 1
@@ -163,7 +163,7 @@ def test_violations_are_named(capped: Path, how: str, capsys: Said) -> None:
 
 
 @pytest.mark.parametrize("how", ["a stranger", "a cap twice", "no blocks", "a word", "another column"])
-def test_bad_input_has_one_line_and_its_code(capped: Path, how: str, capsys: Said) -> None:
+def test_bad_input_is_one_line_with_an_exit_code(capped: Path, how: str, capsys: Said) -> None:
     break_(capped, "registers.csv", *VIOLATIONS[how][:2])
     for main, arguments in (
         (report.main, []),
@@ -178,6 +178,6 @@ def test_bad_input_has_one_line_and_its_code(capped: Path, how: str, capsys: Sai
         ) and "registers.csv" in said.err
 
 
-def test_same_stdout_is_a_truth_value(tmp_path: Path, capsys: Said) -> None:
+def test_same_stdout_must_be_a_boolean(tmp_path: Path, capsys: Said) -> None:
     assert validate.main([str(write(tmp_path / "run", KERNELS, CAPS, same_stdout="yes"))]) == 1
     assert "same_stdout: 'yes' is not of type boolean" in capsys.readouterr().out

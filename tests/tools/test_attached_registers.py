@@ -36,11 +36,11 @@ def words(found: dict[str, Any]) -> list[str]:
     return [part["text"] for part in found["before"] if "text" in part]
 
 
-def test_kernels_that_registers_do_not_limit_have_no_section(tmp_path: Path) -> None:
+def test_no_section_without_register_limited_kernels(tmp_path: Path) -> None:
     assert section(tmp_path, (WAITING, FLAT), []) is None
 
 
-def test_without_a_file_one_line_says_how_to_see_the_lines(tmp_path: Path) -> None:
+def test_without_binary_suggests_the_option(tmp_path: Path) -> None:
     found = section(tmp_path, (limited(WAITING), limited(WAITING, grid_x=9), FLAT), [])
     assert found["first"] == "Registers limit 1 kernel with 80.0 % of GPU time."
     (line,) = words(found)
@@ -48,7 +48,7 @@ def test_without_a_file_one_line_says_how_to_see_the_lines(tmp_path: Path) -> No
 
 
 @needs_tools
-def test_lines_that_hold_registers_stand_in_the_report(tmp_path: Path, cubin: Path) -> None:  # noqa: F811
+def test_report_lists_lines_that_hold_registers(tmp_path: Path, cubin: Path) -> None:  # noqa: F811
     flat = kernel(
         "flat", **(WAITING["cells"] | BY_REGISTERS | dict(symbol="_Z7spilledPKfPfi", verdict="saturated"))
     )
@@ -74,7 +74,7 @@ def test_lines_that_hold_registers_stand_in_the_report(tmp_path: Path, cubin: Pa
     assert sum(row[4] or 0 for row in spills) > 0 and sum(row[5] or 0 for row in spills) > 0
 
 
-def test_source_stands_beside_its_registers_in_a_browser(
+def test_browser_shows_source_with_registers(
     browser: Any,  # noqa: ANN401
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -102,7 +102,7 @@ def test_source_stands_beside_its_registers_in_a_browser(
     assert_quiet(browser, folder / "report.html")
 
 
-def test_a_file_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_a_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write(tmp_path / "program", (WAITING,))
     assert report.main([str(folder), "--binary", str(tmp_path)]) == 4
     assert f"{tmp_path}: no file" in capsys.readouterr().err

@@ -26,7 +26,7 @@ BOUNDS = next(
 CARDS = ROOT / "docs/data/cards.csv"
 
 
-def test_the_models_own_error_is_that_of_the_committed_run() -> None:
+def test_model_errors_match_the_committed_run() -> None:
     """Another run of the same model differs by less than a quarter."""
     (text,) = re.findall(r"constexpr double errors\[\] = {(.*)};", BANDS)
     held = dict(zip(BOUNDS, map(float, text.split(", ")), strict=True))
@@ -40,7 +40,7 @@ def test_the_models_own_error_is_that_of_the_committed_run() -> None:
 
 
 @pytest.mark.parametrize("gpu", ["H200", "H100"])
-def test_measured_parameters_have_the_range_of_the_cards(gpu: str) -> None:
+def test_parameter_ranges_cover_the_measured_cards(gpu: str) -> None:
     file = json.loads((ROOT / f"harness/parameters/{gpu.lower()}.json").read_text(encoding="utf-8"))
     assert file["origin"] == "measured"
     with CARDS.open(encoding="utf-8", newline="") as stream:

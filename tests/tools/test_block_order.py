@@ -31,18 +31,18 @@ def write(folder: Path, blocks: list[Block]) -> Path:
     return folder
 
 
-def test_waves_are_told_apart() -> None:
+def test_splits_waves() -> None:
     first, later = split_waves(two_waves())
     assert [block.block for block in first] == [0, 1, 2, 3]
     assert [(before.block, block.block) for before, block in later] == [(0, 4), (1, 5), (2, 6), (3, 7)]
 
 
-def test_a_block_that_begins_as_another_ends_is_of_a_later_wave() -> None:
+def test_block_starting_at_an_end_is_in_a_later_wave() -> None:
     ends, begins = Block("grid", 0, 0, 5, 0, 100), Block("grid", 0, 1, 5, 100, 200)
     assert split_waves([ends, begins]) == ([ends], [(ends, begins)])
 
 
-def test_sentences_hold_the_figures() -> None:
+def test_sentences_contain_the_numbers() -> None:
     """Block 7 alone begins after the first wave; a launch shifted by one SM moves all blocks."""
     said = " ".join(sentences([two_waves(), two_waves(moved=1)]))
     assert "Blocks 0 to 7 ran on the SMs 0, 1, 2, 3, 0, 1, 2, 3." in said
@@ -75,8 +75,8 @@ def test_picture(tmp_path: Path, ending: str, mark: bytes) -> None:
     [
         ("a,b\n", "the columns are not"),
         (f"{HEAD}\n", "no blocks"),
-        (f"{HEAD}\nsmall,0,0,1\n", "line 2 is no block"),
-        (f"{HEAD}\nsmall,0,0,x,0,1\n", "line 2 is no block"),
+        (f"{HEAD}\nsmall,0,0,1\n", "line 2 is not a block"),
+        (f"{HEAD}\nsmall,0,0,x,0,1\n", "line 2 is not a block"),
         (f"{HEAD}\nsmall,0,0,1,5,5\n", "line 2 has a number out of range"),
         (f"{HEAD}\nsmall,0,0,99999,0,1\n", "line 2 has a number out of range"),
         (f"{HEAD}\nsmall,0,0,-1,0,1\n", "line 2 has a number out of range"),

@@ -96,7 +96,7 @@ FIELDS = {
 }  # fmt: skip
 
 
-def test_each_field_and_slider_is_asked(browser: Any, page: Path) -> None:  # noqa: ANN401
+def test_each_field_and_slider_changes_the_answer(browser: Any, page: Path) -> None:  # noqa: ANN401
     """What stands in a field is in the answer, the slider and the link; what a slider says, in the field."""
     opened(browser, page, "#device=h200")
     for name, value in FIELDS.items():
@@ -190,7 +190,7 @@ def test_drop_and_paste_of_each_form(browser: Any, page: Path, file: Path) -> No
     assert_quiet(browser, page)
 
 
-def test_a_long_trace_leaves_the_page_alive(browser: Any, page: Path, tmp_path: Path) -> None:  # noqa: ANN401
+def test_page_stays_responsive_with_a_long_trace(browser: Any, page: Path, tmp_path: Path) -> None:  # noqa: ANN401
     """CALCULATOR_TRACE_MB: how long (2). The page answers while its worker reads."""
     event = json.loads((SAMPLES / "pytorch_trace.json").read_text())
     kernels = [each for each in event["traceEvents"] if each.get("cat") == "kernel"]
@@ -213,7 +213,7 @@ def test_a_long_trace_leaves_the_page_alive(browser: Any, page: Path, tmp_path: 
     assert_quiet(browser, page)
 
 
-def test_refuses_what_is_no_kernel(browser: Any, page: Path, tmp_path: Path) -> None:  # noqa: ANN401
+def test_rejects_files_without_kernels(browser: Any, page: Path, tmp_path: Path) -> None:  # noqa: ANN401
     opened(browser, page)
     bomb = tmp_path / "bomb.gz"
     bomb.write_bytes(gzip.compress(bytes(40 << 20)))
@@ -223,7 +223,7 @@ def test_refuses_what_is_no_kernel(browser: Any, page: Path, tmp_path: Path) -> 
     assert_quiet(browser, page)
 
 
-def test_predicts_beside_what_was_measured(browser: Any, page: Path) -> None:  # noqa: ANN401
+def test_prediction_shows_the_measured_curve(browser: Any, page: Path) -> None:  # noqa: ANN401
     opened(browser, page, "#device=h200&block_size=256&registers_per_thread=33")
     browser.execute_script("document.getElementById('predict').click()")
     until(browser, "document.getElementById('conclusion').textContent")
@@ -243,7 +243,7 @@ def test_copies(browser: Any, page: Path) -> None:  # noqa: ANN401
     assert browser.execute_script("return calculator.copies('csv')").startswith("device,block_size,")
 
 
-def test_keyboard_reaches_everything(browser: Any, page: Path) -> None:  # noqa: ANN401
+def test_every_control_is_keyboard_reachable(browser: Any, page: Path) -> None:  # noqa: ANN401
     from selenium.webdriver import ActionChains, Keys
 
     opened(browser, page)
@@ -271,7 +271,7 @@ def test_keyboard_reaches_everything(browser: Any, page: Path) -> None:  # noqa:
     until(browser, "document.getElementById('block_size').value === '544'")
 
 
-def test_keyboard_alone(browser: Any, page: Path) -> None:  # noqa: ANN401
+def test_full_session_by_keyboard(browser: Any, page: Path) -> None:  # noqa: ANN401
     """A footprint, a formula, a comparison, a pasted log, one of its kernels, and a prediction."""
     from selenium.webdriver import ActionChains, Keys
 

@@ -53,7 +53,7 @@ PTX = """
 """
 
 
-def test_limits_are_written_into_the_ptx() -> None:
+def test_writes_limits_into_ptx() -> None:
     assert kernels(PTX) == {"bounded": 256, "free": None, "capped": None}
     text = apply_limit(PTX, Limit(64), frozenset({"bounded", "capped"}))
     assert re.findall(r"^\.(?:max|expl)\w+.*$", text, re.M) == [
@@ -65,7 +65,7 @@ def test_limits_are_written_into_the_ptx() -> None:
     assert apply_limit(PTX, Limit(64), frozenset()) == PTX
 
 
-def test_what_ptxas_says() -> None:
+def test_parses_ptxas_output() -> None:
     found = uses_of((REPOSITORY / "tests/samples/ptxas.txt").read_text())
     assert len(found) == 4  # of the last architecture that was compiled
     hidden = next(use for name, use in found.items() if "hidden" in name)
@@ -74,12 +74,12 @@ def test_what_ptxas_says() -> None:
 
 
 @pytest.mark.parametrize(("taken", "blocks"), [(0, 8), (16, 8), (48, 2), (128, 1)])
-def test_tensor_memory_bounds_blocks_and_occupancy(taken: int, blocks: int) -> None:
+def test_tensor_memory_limits_blocks_and_occupancy(taken: int, blocks: int) -> None:
     found = Residency(8, 1.0, "ok").limit_blocks(taken)
     assert (found.blocks, found.occupancy, found.status == "ok") == (blocks, blocks / 8, blocks == 8)
 
 
-def test_words_of_the_compiler() -> None:
+def test_parses_compiler_command() -> None:
     words = "ccache nvcc -O3 -MD -MF k.d -o out/app -std=c++17 k.cu"
     assert compiler_words(words.split()) == (["nvcc", "-O3", "-std=c++17", "k.cu"], "out/app")
     for output in (["-oapp"], ["--output-file=app"], ["--output-file", "app"], ["-o=app"]):
@@ -89,7 +89,7 @@ def test_words_of_the_compiler() -> None:
     assert timing.program_words(["./other"], "app") == []
 
 
-def test_intervals_hold_what_they_promise() -> None:
+def test_intervals_have_nominal_coverage() -> None:
     dice = np.random.default_rng(1)
     held = 0
     for _ in range(2000):
@@ -103,7 +103,7 @@ def made(limit: int | None, values: list[float]) -> timing.Times:
     return timing.Times(Build(Limit(limit) if limit else None), values)
 
 
-def test_the_verdict_names_the_best_or_none() -> None:
+def test_verdict_names_the_best_cap_or_none() -> None:
     dice = np.random.default_rng(2)
     noise = [list(dice.normal(1, 0.002, 15)) for _ in range(4)]
     base = made(None, noise[0])
@@ -178,7 +178,7 @@ def said_rows(text: str) -> dict[str, dict[str, str]]:
 
 
 @needs_occbench
-def test_every_cap_that_makes_a_step(toolchain, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN001
+def test_tries_every_cap_that_changes_occupancy(toolchain, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN001
     temporary = toolchain()
     assert caps.main(["--format", "csv", "--", "nvcc", "-c", "k.cu"]) == 0
     rows = said_rows(capsys.readouterr().out)
@@ -190,7 +190,7 @@ def test_every_cap_that_makes_a_step(toolchain, capsys: pytest.CaptureFixture[st
 
 
 @needs_occbench
-def test_a_cap_that_fails_says_why(toolchain, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN001
+def test_reports_why_a_cap_fails(toolchain, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN001
     temporary = toolchain(bad=40)
     assert caps.main(["--", "nvcc", "-c", "k.cu"]) == 1
     out = capsys.readouterr().out
@@ -200,7 +200,7 @@ def test_a_cap_that_fails_says_why(toolchain, capsys: pytest.CaptureFixture[str]
 
 
 @needs_occbench
-def test_builds_are_timed_against_each_other(toolchain, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN001
+def test_times_builds_against_each_other(toolchain, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN001
     temporary = toolchain(
         program="echo run >> log; [ $regs = 32 ] && exit 3; [ $regs = 64 ] && echo t 5 || echo t $1"
     )
@@ -218,7 +218,7 @@ def test_builds_are_timed_against_each_other(toolchain, capsys: pytest.CaptureFi
 
 
 @needs_occbench
-def test_outputs_are_compared(toolchain, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN001
+def test_compares_program_outputs(toolchain, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN001
     toolchain(program="[ $regs = 64 ] && echo wrong; echo took $$ ms")
     words = ["--caps", "64,32", "--rounds", "2", "--run", "./app", "--", "nvcc", "-o", "app", "k.cu"]
     assert caps.main(["--value", r"took (\d+) ms", *words]) == 1
@@ -230,7 +230,7 @@ def test_outputs_are_compared(toolchain, capsys: pytest.CaptureFixture[str]) -> 
     assert outputs == {"as it is": "same", "cap 64": "differs", "cap 32": "same"}
 
 
-def test_a_narrow_terminal_has_paragraphs() -> None:
+def test_narrow_terminal_shows_paragraphs() -> None:
     numbers = dict(
         registers_per_thread=64, spill_bytes=2848, stack_bytes=536, code_bytes=26240, occupancy=0.5
     )
@@ -255,10 +255,11 @@ def test_a_narrow_terminal_has_paragraphs() -> None:
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 @pytest.mark.parametrize("where", ["ptxas", "run"])
-def test_nothing_is_left_when_it_is_ended(toolchain, where: str, number: int, code: int) -> None:  # noqa: ANN001
+def test_termination_leaves_no_files_or_processes(toolchain, where: str, number: int, code: int) -> None:  # noqa: ANN001
     sleep = "touch begun; exec sleep 1000"
     temporary = toolchain(more=sleep if where == "ptxas" else "", program=sleep if where == "run" else "")
-    words = [sys.executable, "-m", "occbench_tools.caps", "--run", "./app", "--", "nvcc", "-o", "app", "k.cu"]
+    words = [sys.executable, "-m", "occbench_tools", "caps", "--run", "./app"]
+    words += ["--", "nvcc", "-o", "app", "k.cu"]
     tools = os.environ | {"PYTHONPATH": str(REPOSITORY / "tools")}
     # A shell's background job ignores SIGINT, and so would a child of tests that run in one.
     heard = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
@@ -301,14 +302,14 @@ BAD = [
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("--timeout soon", "'soon' is no time; 90s, 30m or 1h is one"),
+        ("--timeout soon", "'soon' is not a time; 90s, 30m or 1h is one"),
         ("--block-size 0", "is less than 1"),
         ("--dynamic-smem 1.5", "'1.5' is not a whole number (write 256 or 48K)"),
         ("--value (", "'(' is not a regular expression: "),
         ("--format xml", "invalid choice: 'xml'"),
     ],
 )
-def test_words_that_cannot_be_read(words: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_invalid_arguments(words: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as refused:
         caps.main([*words.split(), "--", "nvcc", "k.cu"])
     assert refused.value.code == 2 and sentence in capsys.readouterr().err

@@ -79,7 +79,7 @@ def test_a_source_that_does_not_compile(
     for words, code, sentence in (
         ("-c k.cu", 2, 'k.cu(1): error: identifier "nope" is undefined'),
         ("-c missing.cu", 1, "missing.cu"),
-        ("-ptx host.cu", 2, "nvcc would not call ptxas: leave away -ptx"),
+        ("-ptx host.cu", 2, "nvcc would not call ptxas: omit -ptx"),
         ("-c host.cu", 2, "the file holds no kernel"),
     ):
         assert caps.main(["--", "nvcc", "-arch=sm_90", *words.split()]) == code
@@ -103,14 +103,14 @@ RDC = {
 
 
 def answers(words: str, folder: Path) -> list[dict[str, str]]:
-    call = [sys.executable, "-m", "occbench_tools.caps", "--format", "csv", *words.split()]
+    call = [sys.executable, "-m", "occbench_tools", "caps", "--format", "csv", *words.split()]
     env = os.environ | {"PYTHONPATH": str(REPOSITORY / "tools"), "OCCBENCH": str(built())}
     said = subprocess.run(call, cwd=folder, env=env, capture_output=True, text=True)
     return list(csv.DictReader(io.StringIO(said.stdout)))
 
 
 @needs_nvcc
-def test_registers_are_those_after_device_linking(tmp_path: Path) -> None:
+def test_counts_registers_after_device_linking(tmp_path: Path) -> None:
     for name, text in RDC.items():
         (tmp_path / name).write_text(text)
     nvcc = "--block-size 512 --caps 32 -- nvcc -arch=sm_86 -rdc=true"
@@ -122,7 +122,7 @@ def test_registers_are_those_after_device_linking(tmp_path: Path) -> None:
 
 
 @needs_nvcc
-def test_a_cap_below_the_pool_that_setmaxnreg_needs_is_marked(tmp_path: Path) -> None:
+def test_marks_a_cap_below_the_setmaxnreg_pool(tmp_path: Path) -> None:
     (tmp_path / "ws.cu").write_text(
         "__global__ void __launch_bounds__(384, 1) ws(float* o, int n) {\n"
         '  if (threadIdx.x < 128) { asm volatile("setmaxnreg.dec.sync.aligned.u32 40;"); o[0] = n; }\n'

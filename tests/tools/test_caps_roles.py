@@ -17,7 +17,7 @@ from occbench_tools.caps.builds import Build, Use, requests_of
 from occbench_tools.caps.ptx import Limit, apply_limit, requests
 from occbench_tools.caps.roles import MOST_SPLITS, Requests, chosen_splits, pool_of_build
 from occbench_tools.caps.show import spilled_by_role
-from occbench_tools.command import Refused
+from occbench_tools.command import CommandError
 from occbench_tools.inspect_lines.roles import Pool, Role
 from occbench_tools.programs import run_program
 from pages import built
@@ -52,7 +52,7 @@ setmaxnreg.dec.sync.aligned.u32 40;
 TWO = Requests((40, 232), (1, 2), {40: {"dec"}, 232: {"inc"}})  # a producer, two consumers
 
 
-def test_requests_are_written_into_the_ptx() -> None:
+def test_writes_setmaxnreg_requests_into_ptx() -> None:
     assert requests(PTX, "moves") == {40: {"dec"}, 232: {"inc"}}
     limit = TWO.limit((24, 240))
     assert limit.words() == "roles 24/240"
@@ -63,7 +63,7 @@ def test_requests_are_written_into_the_ptx() -> None:
     assert requests(apply_limit(PTX, swapped, frozenset(["moves"])), "moves") == {232: {"dec"}, 40: {"inc"}}
 
 
-def test_the_pragma_is_the_first_statement() -> None:
+def test_smem_spilling_pragma_is_the_first_statement() -> None:
     limit = Limit(64, spills_to_smem=True)
     assert limit.words() == "smem spills, cap 64" and Limit(spills_to_smem=True).words() == "smem spills"
     text = apply_limit(PTX, limit, frozenset(["other"]))
@@ -73,7 +73,7 @@ def test_the_pragma_is_the_first_statement() -> None:
     assert alone.replace('\n.pragma "enable_smem_spilling";', "") == PTX
 
 
-def test_splits_use_all_that_the_launch_allocates() -> None:
+def test_splits_use_all_allocated_registers() -> None:
     found = sorted(TWO.splits(168))
     assert found == [(24 + 16 * n, 240 - 8 * n) for n in range(10)]
     assert all(TWO.total_request(split) == 504 and TWO.why_not(split, 168) == "" for split in found)
@@ -98,8 +98,8 @@ def test_splits_use_all_that_the_launch_allocates() -> None:
         ("24/240,40/240", "--roles 40/240: it asks for 520 registers, and the launch has 504"),
     ],
 )
-def test_splits_that_are_not_legal(named: str, sentence: str) -> None:
-    with pytest.raises(Refused) as refused:
+def test_rejects_illegal_splits(named: str, sentence: str) -> None:
+    with pytest.raises(CommandError) as refused:
         chosen_splits(TWO, 168, named)
     assert refused.value.code == 2 and sentence in str(refused.value)
     equal = Requests((40, 232, 232), (1, 1, 1), TWO.actions)
@@ -107,27 +107,25 @@ def test_splits_that_are_not_legal(named: str, sentence: str) -> None:
     assert chosen_splits(TWO, 168, "24/240,40/200") == [(24, 240), (40, 200)]
 
 
-def test_a_request_may_be_for_256_registers() -> None:
+def test_decodes_a_request_for_256_registers() -> None:
     code = bytes.fromhex(
         "c8790000000100000006080000240e00" + "c8790000280000000005 0e08000e0000".replace(" ", "")
     )
     assert requests_of(code) == (40, 256)
 
 
-def test_without_a_disassembler_one_line_says_what_brings_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_disassembler_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sass, "tool_folders", lambda: [tmp_path])
     build = Build(None, {"k": Use(168, requests=(40, 232))}, cubin=tmp_path / "k.cubin")
     with pytest.raises(
-        Refused, match=r"no nvdisasm with cuobjdump: pip install 'occbench\[audit\]'"
+        CommandError, match=r"no nvdisasm with cuobjdump: pip install 'occbench\[audit\]'"
     ) as refused:
         pool_of_build(build, "k", "sm_90a", 384)
     assert refused.value.code == 5
 
 
 @needs_tools
-def test_each_split_has_its_registers_by_role(tmp_path: Path) -> None:
+def test_reports_registers_by_role_for_each_split(tmp_path: Path) -> None:
     own, *rows = answers(f"--kernel unused --roles {NVCC}", tmp_path)
     assert (own["registers_per_thread"], own["spilled_by_role"]) == ("160", "0/0")
     # The launch gives no more than the largest request: 160 in the source, 168 with a larger one.
@@ -140,7 +138,7 @@ def test_each_split_has_its_registers_by_role(tmp_path: Path) -> None:
 
 
 @needs_tools
-def test_spills_are_told_by_role_and_builds_are_run(tmp_path: Path) -> None:
+def test_reports_spills_by_role_and_runs_builds(tmp_path: Path) -> None:
     words = f"--rounds 2 --roles 24/240,120/192,168/168 --run ./app -- nvcc -arch=sm_90a {UNEVEN} -o app"
     rows = {row["build"]: row for row in answers(words, tmp_path)}
     spilled = {name: tuple(map(int, row["spilled_by_role"].split("/"))) for name, row in rows.items()}
@@ -151,14 +149,14 @@ def test_spills_are_told_by_role_and_builds_are_run(tmp_path: Path) -> None:
     assert all(row["samples"] == "2" and row["output"] == "same" for row in rows.values())
 
 
-def test_spills_that_no_role_has_alone_are_named() -> None:
+def test_names_spills_shared_by_roles() -> None:
     roles = tuple(Role((n,), 24, (), 20, spilled, True) for n, spilled in enumerate((0, 96)))
     assert spilled_by_role(Pool(2, 24, roles, 0)) == "0/96"
     assert spilled_by_role(Pool(2, 24, roles, 16)) == "0/96, shared 16"
 
 
 @needs_tools
-def test_what_would_wait_forever_is_not_run(
+def test_does_not_run_a_split_that_deadlocks(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OCCBENCH", str(built()))
@@ -193,7 +191,7 @@ def test_the_splits_of_the_suite_are_legal() -> None:
         ("--kernel fits --roles 24/248", 2, "it asks for 520 registers, and the launch has 504"),
     ],
 )
-def test_kernels_whose_roles_cannot_be_split(
+def test_rejects_kernels_without_splittable_roles(
     words: str,
     code: int,
     sentence: str,
@@ -240,7 +238,7 @@ DYNAMIC = """
         (SOURCE, "-rdc=true", "not allowed for per-function compilation modes"),
     ],
 )
-def test_where_ptxas_refuses_it_the_row_says_why(
+def test_reports_why_ptxas_rejects_smem_spilling(
     source: str, words: str, reason: str, tmp_path: Path
 ) -> None:
     (tmp_path / "k.cu").write_text(source)

@@ -88,7 +88,7 @@ def simulated() -> dict[bool, tuple[pd.DataFrame, dict[str, dict[int, float]]]]:
     return result
 
 
-def test_planted_steps_are_found(simulated: dict) -> None:
+def test_finds_synthetic_steps(simulated: dict) -> None:
     found, planted = simulated[True]
     places = {name: set(part["to_value"].astype(int)) for name, part in found.groupby("kernel")}
     hits = [
@@ -108,7 +108,7 @@ def test_planted_steps_are_found(simulated: dict) -> None:
     assert wrong <= 0.03 * len(hits)
 
 
-def test_heights_hold(simulated: dict) -> None:
+def test_height_intervals_have_nominal_coverage(simulated: dict) -> None:
     """The 95 % interval holds the truth nearly as often: where a curve bends most, a line misses it."""
     found, planted = simulated[True]
     true = [planted[row.kernel].get(int(row.to_value)) for row in found.itertuples()]
@@ -119,7 +119,7 @@ def test_heights_hold(simulated: dict) -> None:
     assert off.median() < 0.005 and inside.mean() > 0.85
 
 
-def test_curves_without_a_step_have_none(simulated: dict) -> None:
+def test_false_alarms_are_at_most_2_percent(simulated: dict) -> None:
     found, planted = simulated[False]
     false = found["sweep"].nunique() / len(planted)
     print(f"\n{len(planted)} sweeps without a step: false alarms in {100 * false:.2f} %")
@@ -146,7 +146,7 @@ def test_verdicts(second: float, verdict: str) -> None:
     assert row["drop_high"] - row["drop"] == pytest.approx(0.0072 * second / 1e12, rel=0.03)
 
 
-def test_verdict_absent_is_explained() -> None:
+def test_explains_absent_verdicts() -> None:
     assert "of the dram ceiling or more" in only(pair("read", 4.5e12, 4.5e12))["note"]
     assert "sweep's best" in only(pair("read", 1e12, 1e12))["note"]
     rows = pair("read", 1e12, 1.2e12)
@@ -191,7 +191,7 @@ def test_spills_and_the_tail() -> None:
     assert row["drop"] == pytest.approx(0.375) and row["verdict"] == "confirmed"
 
 
-def test_kernels_of_one_form_that_idle_values_tell_apart() -> None:
+def test_idle_values_separate_sweeps() -> None:
     """Of the same caps: each is a sweep of its own; where idle values go along with the cap they are one."""
     caps = ((32, 64, 1e12), (40, 16, 1e12), (48, 0, 2e12), (56, 0, 2e12))
     shape = dict(kind="fp32", live_values=64, register_route="maxnreg")
@@ -206,7 +206,7 @@ def test_kernels_of_one_form_that_idle_values_tell_apart() -> None:
     assert list(cliffs.find_cliffs(pd.DataFrame(along), made_up.ENV)["kernel"]) == ["update"]
 
 
-def test_rows_that_are_no_sweep() -> None:
+def test_rejects_rows_that_are_not_a_sweep() -> None:
     """Two points, dials that change together, kernels of different names, values that come twice."""
     rows = pair("read", 1e12, 0.9e12)
     assert cliffs.find_cliffs(pd.DataFrame(rows[1:]), made_up.ENV).empty
@@ -219,7 +219,7 @@ H200 = committed_runs("nvidia-h200")
 
 
 @pytest.mark.parametrize("run", H200, ids=lambda run: run.name)
-def test_h200(run: Path) -> None:
+def test_confirms_predicted_cliffs_on_h200(run: Path) -> None:
     """Predicted cliffs of registers and shared_memory are confirmed or explained; both caches stand out."""
     cases, env = read_folder(run)
     found = cliffs.find_cliffs(cases, env)
@@ -240,7 +240,7 @@ def test_h200(run: Path) -> None:
 
 
 @pytest.mark.parametrize("run", H200, ids=lambda run: run.name)
-def test_h200_without_theory(run: Path) -> None:
+def test_blind_search_finds_cliffs_on_h200(run: Path) -> None:
     """Told nothing of residency, the blind search finds the stairs of shared memory where theory has them."""
     cases, env = read_folder(run)
     cases = cases[cases["experiment"] == "shared_memory"].assign(warps_per_sm=64, blocks_per_sm=8)
@@ -281,7 +281,7 @@ def test_command(folder: Path, capsys: pytest.CaptureFixture[str], output_of: Ou
     )
 
 
-def test_table_leaves_out_the_absent(tmp_path: Path, output_of: OutputOf) -> None:
+def test_table_omits_absent_cliffs(tmp_path: Path, output_of: OutputOf) -> None:
     folder = made_up.write(tmp_path / "run", pair("read", 1e12, 1e12))
     assert "sweep's best" not in output_of(command.main, folder, "--verbose")
     assert "sweep's best" in output_of(command.main, folder, "--all")
@@ -341,7 +341,7 @@ BAD_SAMPLES = {
 }
 
 
-def test_samples_that_lead_nowhere_are_not_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_dangling_samples_link(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("samples.csv", "samples.csv.gz"):
         (folder / name).unlink(missing_ok=True)
     (folder / "samples.csv").symlink_to("samples.csv")
@@ -393,7 +393,7 @@ def test_damaged_cliffs_of_a_stored_file(
     assert not printed.out and not (folder / "cliffs.csv").exists()
 
 
-def test_a_row_that_was_cut_off_is_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_skips_truncated_last_row(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command.main([str(folder)])
     before = (folder / "cliffs.csv").read_text(encoding="utf-8")
     last = (folder / "cases.csv").read_text(encoding="utf-8").splitlines()[-1]
@@ -413,7 +413,7 @@ def test_exit_codes(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
             command.main(words)
 
 
-def test_an_empty_variant_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_empty_variant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     shutil.copytree(Path(__file__).with_name("runs") / "schema-3", folder)
     rows = pd.read_csv(folder / "cases.csv", dtype=str, keep_default_na=False)
@@ -423,7 +423,7 @@ def test_an_empty_variant_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(("first", "second"), [(5e-324, 5e-324), (1e12, 5e-324), (5e-324, 1e12)])
-def test_rates_that_no_double_can_divide(first: float, second: float) -> None:
+def test_overflowing_rate_ratios(first: float, second: float) -> None:
     a, _, b = pair("read", first, second)
     for row in (a, b):
         row |= dict(time_median_s=1e-3, time_ci95_low_s=9e-4, time_ci95_high_s=1.1e-3)

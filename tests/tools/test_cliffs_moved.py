@@ -41,7 +41,7 @@ def moved_plainly(base: Folder, other: Folder, ours: pd.DataFrame, theirs: pd.Da
     return lines
 
 
-def test_cliffs_that_moved(run: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_classifies_moved_cliffs(run: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a run and one in which some cliffs are deeper, elsewhere or gone, and a family is missing."""
     ours = find.find_cliffs(run.valid, run.env)
     theirs = ours.copy()

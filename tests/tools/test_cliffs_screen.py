@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("run", committed_runs(), ids=lambda run: run.name)
-def test_a_screen_of_a_whole_run(
+def test_summary_of_a_whole_run_fits_one_screen(
     run: Path,
     width: int,
     tmp_path: Path,
@@ -57,7 +57,7 @@ def test_a_screen_of_a_whole_run(
         assert any(name.startswith(head) and name.endswith(tail) and (dots or name == head) for name in names)
 
 
-def test_screens_of_other_runs(
+def test_summaries_of_model_and_multiple_runs(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a model it says so, and claims nothing of steps that were not looked for; of many, a line each."""
@@ -77,12 +77,12 @@ def test_screens_of_other_runs(
     assert len(several) <= 25 and max(map(len, several)) <= 80
 
 
-def test_cost_is_what_the_slower_side_lacks() -> None:
+def test_cost_is_the_loss_of_the_slower_side() -> None:
     table = pd.DataFrame(dict(drop=[0.2, -1.0], explained=False, verdict="confirmed"))
     assert digest.add_outcomes(table)["cost"].tolist() == pytest.approx([0.2, 0.5])
 
 
-def test_outcomes_do_not_depend_on_words() -> None:
+def test_outcomes_do_not_depend_on_note_text() -> None:
     note = "both sides at 95 % of the unexplained ceiling or more"  # a name out of the rows
     table = pd.DataFrame(dict(drop=0.0, note=note, verdict="absent", explained=[True, False]))
     assert digest.add_outcomes(table)["outcome"].tolist() == ["explained", "unexplained"]

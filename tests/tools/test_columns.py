@@ -32,7 +32,7 @@ assert old["unroll"].isna().all()
 """
 
 
-def test_a_new_dial_is_one_declaration(tmp_path: Path) -> None:
+def test_new_dial_needs_one_declaration(tmp_path: Path) -> None:
     rules = schema()
     dial = dict(name="unroll", type="integer", unit="", nullable=True, role="dial", compiled=True)
     dial["split_order"] = -100  # before all others
@@ -43,7 +43,7 @@ def test_a_new_dial_is_one_declaration(tmp_path: Path) -> None:
     subprocess.run(words, check=True)
 
 
-def test_roles_are_known() -> None:
+def test_column_roles_are_valid() -> None:
     columns = schema()["files"]["cases.csv"]["columns"]
     assert {column["role"] for column in columns if "role" in column} == {"dial", "fixed", "curve", "sweep"}
     assert all("role" in column for column in columns if "compiled" in column or "split_order" in column)

@@ -74,7 +74,7 @@ def test_help(script: str, sent: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("word", CALLS)
-def test_the_newest_folder_and_a_pipe_that_nobody_reads(word: str, home: Path) -> None:
+def test_uses_newest_folder_and_handles_closed_pipe(word: str, home: Path) -> None:
     done = call(f"occbench-{word}", *CALLS[word], cwd=home)
     assert done.stdout
     assert done.stderr.splitlines()[0] == f"occbench {word}: results/gpu/new, the newest"
@@ -83,13 +83,13 @@ def test_the_newest_folder_and_a_pipe_that_nobody_reads(word: str, home: Path) -
 
 
 @pytest.mark.parametrize("word", [*CALLS, "profile", "teach"])
-def test_no_folder_at_all(word: str, tmp_path: Path) -> None:
+def test_reports_missing_results(word: str, tmp_path: Path) -> None:
     done = call(f"occbench-{word}", cwd=tmp_path)
     assert done.returncode == 4 and done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"occbench {word}: no results under ./results")
 
 
-def test_a_page_stands_beside_its_data(home: Path) -> None:
+def test_writes_page_into_its_folder(home: Path) -> None:
     done = call("occbench-report", "results/gpu/old", cwd=home)
     assert done.stdout == "results/gpu/old/report.html\n" and (home / done.stdout.strip()).exists()
     done = call("occbench-report", "results/gpu/old", "results/gpu/new", cwd=home)
@@ -101,7 +101,7 @@ def test_a_page_stands_beside_its_data(home: Path) -> None:
     ["predictions results/gpu/new", "compare OLD OLD", "report --help",
      "plot results/gpu/new --experiment waves", "validate results/gpu/new"],
 )  # fmt: skip
-def test_a_full_disk_is_not_the_inputs_fault(words: str, home: Path) -> None:
+def test_full_stdout_is_reported_as_such(words: str, home: Path) -> None:
     old = str(Path(__file__).with_name("runs") / "schema-3")
     word, *rest = words.replace("OLD", old).split()
     with open("/dev/full", "w") as full:
@@ -110,7 +110,7 @@ def test_a_full_disk_is_not_the_inputs_fault(words: str, home: Path) -> None:
     assert (done.returncode, done.stderr) == (4, line)
 
 
-def test_standard_output_that_is_closed(home: Path) -> None:
+def test_reports_closed_stdout(home: Path) -> None:
     done = subprocess.run(
         [Path(sys.executable).with_name("occbench-explain"), "results/gpu/new"], cwd=home,
         stderr=subprocess.PIPE, text=True, preexec_fn=lambda: os.close(1),
@@ -118,7 +118,7 @@ def test_standard_output_that_is_closed(home: Path) -> None:
     assert (done.returncode, done.stderr) == (4, "occbench explain: standard output: closed\n")
 
 
-def test_a_terminal_that_lacks_a_names_signs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_escapes_characters_the_terminal_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ENVIRONMENT, "PYTHONIOENCODING", "ascii")
     run = write(tmp_path / "run", cases()[:20], gpu_name="\N{GREEK SMALL LETTER PI}")
     done = call("occbench-explain", str(run), cwd=tmp_path)
@@ -133,7 +133,7 @@ def test_interrupted(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(None) == 130 and capsys.readouterr().err == "occbench x: interrupted\n"
 
 
-def test_joined_runs_are_passed_over(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_newest_can_skip_joined_runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
     (home / "results/gpu/new/counters.csv").touch()
     try:
@@ -143,7 +143,7 @@ def test_joined_runs_are_passed_over(home: Path, monkeypatch: pytest.MonkeyPatch
         (home / "results/gpu/new/counters.csv").unlink()
 
 
-def test_wrong_words_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_arguments_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match=r"^2$"):
         command.parser_of("cliffs", "Lists cliffs.", "occbench cliffs").parse_args(["--no\npe"])
     said = capsys.readouterr().err

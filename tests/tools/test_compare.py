@@ -77,14 +77,16 @@ def test_exit_codes_and_thresholds(base: Path, tmp_path: Path, capsys: pytest.Ca
             compare.main([str(base), *([str(slow)] if words else []), *words])
 
 
-def test_no_case_in_common(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_runs_without_common_cases(
+    base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     other = lay(tmp_path / "other", experiments=("waves",))
     assert compare.main([str(base), str(other)]) == 2
     error = capsys.readouterr().err
     assert "no case in common" in error and error.count("\n") == 1
 
 
-def test_folders_that_cannot_be_read(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_unreadable_folders(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare.main([str(base), str(tmp_path / "nowhere")]) == 4
     assert "nowhere/env.json: No such file" in capsys.readouterr().err
     broken = shutil.copytree(base, tmp_path / "broken")
@@ -97,7 +99,7 @@ def test_folders_that_cannot_be_read(base: Path, tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().err.endswith("no/bmf.json: No such file or directory\n")
 
 
-def test_samples_of_no_case(
+def test_ignores_samples_of_unknown_cases(
     base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
 ) -> None:
     other = shutil.copytree(base, tmp_path / "other")
@@ -111,7 +113,7 @@ def test_samples_of_no_case(
     assert not [str(warning.message) for warning in recwarn]
 
 
-def test_a_cut_off_row_is_told(base: Path, tmp_path: Path, output_of: OutputOf) -> None:
+def test_reports_truncated_row(base: Path, tmp_path: Path, output_of: OutputOf) -> None:
     cut = shutil.copytree(base, tmp_path / "cut")
     with (cut / "samples.csv").open("a") as stream:
         stream.write("3,transpose")
@@ -119,7 +121,7 @@ def test_a_cut_off_row_is_told(base: Path, tmp_path: Path, output_of: OutputOf) 
     assert "! " in out and "the last row is cut off" in out
 
 
-def test_a_model_is_marked(
+def test_marks_model_runs(
     base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], output_of: OutputOf
 ) -> None:
     model = modelled(base, tmp_path / "model")
@@ -167,7 +169,7 @@ def test_environments(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
 HOSTILE = '<script>alert("x")</script> [red]|\x1b[31m`'
 
 
-def test_an_anonymous_run_of_a_card_is_of_that_card() -> None:
+def test_matches_anonymous_run_to_its_card() -> None:
     named, other = "GPU-5a1a5745-0000-4000-8000-0123456789ab", "GPU-5a1a5745-0000-4000-8000-0123456789ac"
     hidden = "anonymous-de57f6ba4fc2c993"  # as harness/record/environment.cpp says it
     same = environment.SAME_DEVICE
@@ -242,7 +244,7 @@ def test_exports(base: Path, tmp_path: Path) -> None:
     assert compare.main([str(base), str(slow), "--export-bencher", str(tmp_path / "no" / "file")]) == 4
 
 
-def test_two_cards_of_a_kind(tmp_path: Path, output_of: OutputOf) -> None:
+def test_compares_two_cards_of_one_model(tmp_path: Path, output_of: OutputOf) -> None:
     """Halves of a run as two cards measured them, one of which lacks an experiment."""
     halves = [
         lay(tmp_path / name, env=dict(gpu=dict(uuid=name)), experiments=experiments, odd=odd)
@@ -256,9 +258,7 @@ def test_two_cards_of_a_kind(tmp_path: Path, output_of: OutputOf) -> None:
     assert alone == {"no such experiment"}
 
 
-def test_registers_that_changed_are_named(
-    base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_names_changed_registers(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = shutil.copytree(base, tmp_path / "other")
     cases = pd.read_csv(other / "cases.csv", dtype=object, keep_default_na=False)
     mine = (cases["variant"] == "tile128-bodies4") & (cases["status"] == "valid")
@@ -312,7 +312,7 @@ def test_moved_cliffs(whole: Folder, no_cliffs: dict[str, list[list]]) -> None:
     assert summary.moved_cliffs(base, other).empty
 
 
-def test_an_outlier_among_cards() -> None:
+def test_finds_outlier_among_cards() -> None:
     """Five cards, one of them 4 % slower in one experiment."""
     chance = np.random.default_rng(3)
     tables = {}

@@ -35,7 +35,7 @@ def made_up(best: float) -> pd.DataFrame:
     )
 
 
-def test_least_occupancy_for_90_percent() -> None:
+def test_min_occupancy_for_90_percent() -> None:
     assert {words: least_occupancy(line) for words, line in curves(made_up(7)).items()} == {
         "loads of 4 bytes": "100 %",
         "a chain of FMAs": "25 %",
@@ -60,7 +60,7 @@ def test_sentence_and_picture() -> None:
     assert opening.sentence(without) == opening.picture(without) == ""
 
 
-def test_cliffs_are_named_the_deepest_first() -> None:
+def test_sorts_cliffs_by_depth() -> None:
     rows = [
         ("registers", "load", "registers_per_thread", "32 -> 33", "32 -> 33", 0.2, 0.2, "SAME"),
         ("registers", "load", "registers_per_thread", "64 -> 65", "72 -> 73", 0.2, 0.19, "MOVED"),
@@ -77,7 +77,7 @@ def test_cliffs_are_named_the_deepest_first() -> None:
     assert digest.named_cliffs(SimpleNamespace(cliffs=one.cliffs.head(1))) == []
 
 
-def test_screen_and_page_open_on_it(
+def test_screen_and_page_start_with_the_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two runs of one card: the sentence follows the verdict, and the page begins with the picture."""

@@ -41,7 +41,7 @@ def fits(out: str, width: int) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("candidates", [1, 2])
-def test_a_screen_of_whole_runs(
+def test_summary_of_whole_runs_fits_one_screen(
     candidates: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Committed runs: the counts are the table's, and names of cases whole, or elided in the middle."""
@@ -72,7 +72,7 @@ def test_a_screen_of_whole_runs(
 
 
 @pytest.mark.slow
-def test_the_verdict_says_what_is_true(
+def test_verdict_sentence_matches_the_comparison(
     base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One case, a run against itself, a threshold that was asked for, another device or card, three runs."""
@@ -117,7 +117,7 @@ def test_the_verdict_says_what_is_true(
     assert "None of 3 runs differs from base by more than chance." in said(base, base, base, base)
 
 
-def test_models_are_called_models(
+def test_names_models_as_models(
     base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Alone, beside a measured run, and among several."""

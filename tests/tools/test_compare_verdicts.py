@@ -32,7 +32,7 @@ def judged(base: Folder, other: Folder, by: str = "time", threshold: float = 0.0
 
 @pytest.mark.slow
 @pytest.mark.parametrize("by", verdicts.MEASURES)
-def test_two_processes_and_planted_changes(whole: Folder, by: str) -> None:
+def test_detects_synthetic_changes_between_processes(whole: Folder, by: str) -> None:
     """False verdicts at most 1 % of cases; of 2 % shifts 97 % found, of 1 % 80 % (85 at one SM clock)."""
     base, other = whole, read_folder(RERUN)
     calm = judged(base, other, by)
@@ -54,8 +54,8 @@ def test_two_processes_and_planted_changes(whole: Folder, by: str) -> None:
         assert shift.abs().median() < 0.002
 
 
-def test_launches_of_two_speeds_are_ambiguous(whole: Folder) -> None:
-    """A case that is 8 % slower in some visits: another mix of them is no change that anybody can name."""
+def test_bimodal_launches_are_ambiguous(whole: Folder) -> None:
+    """A case that is 8 % slower in some visits: another mix of them is not a change that anybody can name."""
     case = "block_size.fma_chain.two-operand-ilp1.b256"
     runs = []
     for slow in ((1, 2, 3), (2, 3, 4, 5, 6, 7, 8, 9)):
@@ -83,7 +83,7 @@ def of_two_speeds(whole: Folder, slow: int, faster_by: float = 1, slower_by: flo
     return Folder(whole.path, row, whole.env, samples)
 
 
-def test_two_speeds_are_each_held_against_their_own(whole: Folder) -> None:
+def test_compares_bimodal_cases_mode_by_mode(whole: Folder) -> None:
     """The median of 13 slow launches of 30 and of 17 is another; both speeds are what they were."""
     base = of_two_speeds(whole, 13)
     mix = "the same two speeds, in another mix"
@@ -97,7 +97,7 @@ def test_two_speeds_are_each_held_against_their_own(whole: Folder) -> None:
         assert (row["verdict"], row["note"]) == (verdict, note)
 
 
-def test_a_clock_that_wandered_is_no_change_of_the_code(whole: Folder) -> None:
+def test_clock_change_of_one_case_is_ambiguous(whole: Folder) -> None:
     case = "block_size.fma_chain.two-operand-ilp1.b256"
     other = scaled(whole, pd.Series({case: 1.03}))
     other.samples.loc[other.samples["case_id"] == case, "sm_clock_hz"] /= 1.03
@@ -107,7 +107,7 @@ def test_a_clock_that_wandered_is_no_change_of_the_code(whole: Folder) -> None:
     assert judged(whole, other, "cycles").loc[case, "verdict"] == verdicts.SAME
 
 
-def test_a_clock_that_stood_lower_is_no_change_of_the_code(whole: Folder) -> None:
+def test_lower_clock_is_not_a_code_change(whole: Folder) -> None:
     """0.75 % lower in all cases: seconds follow it, but where DRAM or the L2 binds. At one none changed."""
     rows = whole.valid
     dram, bound = rows["ceiling_kind"] == "dram", rows["bound_predicted"]
@@ -124,7 +124,7 @@ def test_a_clock_that_stood_lower_is_no_change_of_the_code(whole: Folder) -> Non
     assert (judged(whole, other, "reference")["change"].abs() < 1e-9).all()
 
 
-def test_runs_that_disagree_on_what_binds_a_case_compare_like_with_like(whole: Folder) -> None:
+def test_compares_cycles_if_bounds_differ(whole: Folder) -> None:
     """By their cycles then: seconds of one run against cycles of the other would be off by the clock's Hz."""
     other = scaled(whole, pd.Series(dtype=float))
     rows = other.cases["bound_predicted"]
@@ -154,7 +154,7 @@ def test_few_visits(whole: Folder) -> None:
         assert set(found["verdict"]) == {verdicts.AMBIGUOUS} and found["note"].mode()[0] == note
 
 
-def test_devices_with_other_limits_meet_by_warps(whole: Folder) -> None:
+def test_aligns_devices_by_warps(whole: Folder) -> None:
     """A device with other ballast, grids and carve-outs: the names differ, and what was asked does not."""
     other = whole.valid[whole.valid["experiment"].isin(["shared_memory", "waves", "spilling"])].copy()
     other["case_id"] = other["case_id"].str.replace(r"\.(s|g|c)(\d+)", r".\g<1>9\2", regex=True)
@@ -177,7 +177,7 @@ def test_devices_with_other_limits_meet_by_warps(whole: Folder) -> None:
     assert len(pairs) + (alone["side"] == "candidate").sum() == len(other)
 
 
-def test_a_run_aligned_with_itself(whole: Folder) -> None:
+def test_aligns_a_run_with_itself(whole: Folder) -> None:
     pairs, alone = align(whole.valid, whole.valid, True)
     assert (pairs["base_case_id"] == pairs["case_id"]).all() and len(pairs) == len(whole.valid)
     assert alone.empty
@@ -203,7 +203,7 @@ def test_a_million_samples(whole: Folder, tmp_path: Path) -> None:
     assert len(found) == COPIES * len(whole.valid) and not found["verdict"].isin(["FASTER", "SLOWER"]).any()
 
 
-def test_from_many_visits_on_the_normal_law_is_as_good_as_the_exact_one() -> None:
+def test_normal_approximation_matches_exact_test() -> None:
     random = np.random.default_rng(1)
     for shift in (0, 0.2, 0.6):
         few = random.normal(size=(20, verdicts.MANY_VISITS - 1))

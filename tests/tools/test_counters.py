@@ -40,11 +40,11 @@ def counted(**levels: float) -> dict[str, float]:
         ),
     ],
 )
-def test_rule(levels: dict[str, float], bounds: list[str]) -> None:
+def test_bound_rules(levels: dict[str, float], bounds: list[str]) -> None:
     assert counters.bounds_of(counted(**levels)) == bounds
 
 
-def test_rule_of_the_register_port() -> None:
+def test_register_port_rule() -> None:
     def stalls(dispatch: float, pipe: float = 0, **levels: float) -> list[str]:
         named = {
             f"smsp__average_warps_issue_stalled_{name}_per_issue_active": value

@@ -19,7 +19,7 @@ NCU = Path(__file__).with_name("ncu_raw.csv")
 
 
 @pytest.mark.parametrize("read", [read_launches, lambda path: profiles.kernels_of(path, {})])
-def test_ncus_table_that_is_cut_off(read: object, tmp_path: Path) -> None:
+def test_rejects_truncated_ncu_table(read: object, tmp_path: Path) -> None:
     whole = NCU.read_text()
     start = whole.rindex("\n", 0, -1) + 1
     assert whole.endswith("\n") and callable(read)
@@ -34,10 +34,10 @@ def test_ncus_table_that_is_cut_off(read: object, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cell", ["1" * 400, "9e999", "nan", "True"])
-def test_numbers_of_a_profile_that_nothing_holds(cell: str, tmp_path: Path) -> None:
+def test_rejects_out_of_range_profile_numbers(cell: str, tmp_path: Path) -> None:
     for row in (f"k,{cell},50", f"k,1e-3,{cell}"):
         (tmp_path / "plain.csv").write_text(f"kernel,time_s,dram_percent\n{row}\n")
-        with pytest.raises(NotNcu, match="is no number from 0 on"):
+        with pytest.raises(NotNcu, match="is not a number from 0 on"):
             profiles.kernels_of(tmp_path / "plain.csv", {})
     assert number("9" * 400, "byte") is None and number("1e308", "Gbyte") is None
     header, row = ",".join(["case_id", *counters.METRICS]), ",".join(["a", *(["1"] * len(counters.METRICS))])
@@ -49,17 +49,17 @@ def test_numbers_of_a_profile_that_nothing_holds(cell: str, tmp_path: Path) -> N
             counters.read_counters(tmp_path / "counters.csv")
 
 
-def test_gzip_of_several_members_and_with_something_behind(tmp_path: Path) -> None:
+def test_gzip_with_several_members_and_trailing_data(tmp_path: Path) -> None:
     path = tmp_path / "samples.csv.gz"
     path.write_bytes(gzip.compress(b"a\n") + gzip.compress(b"b\n"))
     assert read_untrusted(path) == b"a\nb\n"
-    for behind, what in ((gzip.compress(b"b\n" * 99)[:-9], "is cut off"), (b"more", "is no gzip file")):
+    for behind, what in ((gzip.compress(b"b\n" * 99)[:-9], "is cut off"), (b"more", "is not a gzip file")):
         path.write_bytes(gzip.compress(b"a\n") + behind)
         with pytest.raises(NotRegular, match=what):
             read_untrusted(path)
 
 
-def test_what_a_file_unpacks_to_is_bounded_by_its_size(tmp_path: Path) -> None:
+def test_limits_decompressed_size(tmp_path: Path) -> None:
     path = tmp_path / "samples.csv.gz"
     path.write_bytes(gzip.compress(b"0,1\n" * (20 << 20), 1))
     with pytest.raises(NotRegular, match="holds more than the 64 MiB"):

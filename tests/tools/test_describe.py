@@ -122,7 +122,7 @@ def test_opcode(line: str, expected: str) -> None:
     assert describe.opcode(one(line)) == expected
 
 
-def test_what_follows_in_memory() -> None:
+def test_marks_adjacent_memory_accesses() -> None:
     """Next to the last access of its kind by the same register; another width, register or gap is not."""
     lines = describe.describe(
         {"family": "f", "variant": "v", "loop_trips": []},
@@ -189,12 +189,12 @@ def test_trace(lines: str, trips: list[float], expected: tuple[str, float]) -> N
         (ONE, [-8], "none of its loops runs"),
         (SIDE_BY_SIDE, [1 / 8, 1], "several iterations a trip stands beside another"),
         (SIDE_BY_SIDE, [1, 1 / 8], "several iterations a trip stands beside another"),
-        (NESTED, [1, 2.5], "it declares 2.5 trips of a loop, which is no whole number"),
-        (NESTED, [1, 1 / 8], "it declares 0.125 trips of a loop, which is no whole number"),
-        (ONE, [1.5], "it declares 1.5 trips of a loop, which is no whole number"),
+        (NESTED, [1, 2.5], "it declares 2.5 trips of a loop, which is not a whole number"),
+        (NESTED, [1, 1 / 8], "it declares 0.125 trips of a loop, which is not a whole number"),
+        (ONE, [1.5], "it declares 1.5 trips of a loop, which is not a whole number"),
     ],
 )
-def test_what_cannot_be_traced(lines: str, trips: list[float], why: str) -> None:
+def test_rejects_untraceable_loops(lines: str, trips: list[float], why: str) -> None:
     with pytest.raises(sass.Failure, match=re.escape(why)):
         walk(lines, trips)
 
@@ -224,7 +224,7 @@ def test_description() -> None:
         describe.describe(variant, loop, None)
 
 
-def test_like_instructions_are_counted_and_the_loop_ends() -> None:
+def test_groups_equal_instructions_and_ends_the_loop() -> None:
     plain = code("MOV R1, R3", *["FADD R0, R0, R2"] * 3, "FADD R0, R0, R2.reuse", "@P0 BRA 0x10", "EXIT")
     variant = {"family": "f", "variant": "v", "loop_trips": [1 / 4]}
     assert describe.describe(variant, plain, ATTRIBUTES) == [
@@ -237,7 +237,7 @@ def test_like_instructions_are_counted_and_the_loop_ends() -> None:
 FADD, FMUL = (f"{name} 0 0 0 00 20 20" for name in ("FADD", "FMUL"))
 
 
-def test_the_turns_of_an_inner_loop_are_counted() -> None:
+def test_unrolls_inner_loop_trips() -> None:
     variant = {"family": "f", "variant": "v", "loop_trips": [2, 3, 2]}
     plain = code("MOV R1, R3", "FADD R0, R0, R2", "FMUL R0, R0, R2", "@P0 BRA 0x10", *["FADD R0, R0, R2"] * 2,
                  "@P0 BRA 0x50", "@P0 BRA 0x0", "EXIT")  # fmt: skip
@@ -311,7 +311,7 @@ lmem=0	smem=0
 """
 
 
-def test_the_hash_of_the_code_is_of_the_code_alone() -> None:
+def test_code_hash_depends_only_on_code() -> None:
     def hashed(text: str) -> str:
         return describe.parse_attributes(text.splitlines(keepends=True), 0)["_Z1dPdi"].code
 

@@ -22,7 +22,7 @@ LOOP = ["2*FFMA 4 - - 00 11 11", "BRA.TAKEN 6 - - 00 00 00"]
 DESCRIPTIONS = {f"{f}/{v}": [f"{f} {v} 24 0 0 0 1", *LOOP] for f, v in ("ab", "ac", "ad", "bb", "bc")}
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_descriptions_round_trip(tmp_path: Path) -> None:
     other = {"a/e": ["a e 24 0 0 0 1", "2*{", *LOOP, "}"]}
     written = DESCRIPTIONS | other
     descriptions.write(tmp_path / "new", "sm_90", written, "13.0.88")
@@ -65,7 +65,7 @@ def test_stale(tmp_path: Path, known: dict[str, list[str]], now: dict[str, list[
     assert str(complaint.value) == f"{tmp_path}/sm_80 {why} {mend}"
 
 
-def test_another_toolkits_code_is_not_compared(tmp_path: Path) -> None:
+def test_skips_code_of_another_toolkit(tmp_path: Path) -> None:
     descriptions.write(tmp_path, "sm_90", DESCRIPTIONS, "13.0.88")
     with pytest.raises(sass.Skip, match=r"a\.txt\.gz is of CUDA 13\.0\.88, this build of CUDA 3\.0\.88"):
         descriptions.compare(tmp_path, "sm_90", {}, "3.0.88")
@@ -94,7 +94,7 @@ def test_unreadable(tmp_path: Path, name: str, content: bytes) -> None:
         descriptions.compare(tmp_path, "sm_90", DESCRIPTIONS, "13.0.88")
 
 
-def test_what_ci_does_not_build_is_old_when_what_it_builds_has_changed(tmp_path: Path) -> None:
+def test_unbuilt_architectures_become_stale_with_built_ones(tmp_path: Path) -> None:
     for arch in ("sm_80", "sm_90", "sm_100"):
         descriptions.write(tmp_path, arch, DESCRIPTIONS, "13.0.88")
     assert descriptions.old(tmp_path) == []
@@ -156,9 +156,9 @@ def test_command(
         f"`occbench audit --arch sm_90 --describe {folder}` writes it again",
         "audited 2 variants of 1 families: 1 failures",
     ]
-    right[1] |= {"least_cc": 100}  # which sm_90 has not
+    right[1] |= {"min_cc": 100}  # which sm_90 has not
     assert audit.main(words) == 0
-    right[1] |= {"least_cc": 80, "only_this_cc": True}
+    right[1] |= {"min_cc": 80, "only_this_cc": True}
     assert audit.main(words) == 0
     capsys.readouterr()
 
@@ -177,7 +177,7 @@ def test_command(
     assert audit.main(words) == 0
 
 
-def test_what_was_audited_so_is_not_disassembled_again(
+def test_audited_code_is_not_disassembled_again(
     program: Path,  # noqa: F811
     right: list[dict[str, Any]],
     tmp_path: Path,
@@ -198,7 +198,7 @@ def test_what_was_audited_so_is_not_disassembled_again(
 
     assert not disassembled()
     assert capsys.readouterr().out.endswith(f"0 failures, as {folder}/sm_90.audited says\n")
-    for name, value in {"instructions": {"FFMA": 1}, "may_spill": True, "least_cc": 80}.items():
+    for name, value in {"instructions": {"FFMA": 1}, "may_spill": True, "min_cc": 80}.items():
         before = right[0][name]
         right[0][name] = value  # it declares another thing
         assert disassembled(), name
@@ -215,7 +215,7 @@ def test_what_was_audited_so_is_not_disassembled_again(
     assert disassembled()
 
 
-def test_nothing_is_written_after_a_failure(
+def test_failure_writes_nothing(
     program: Path,  # noqa: F811
     right: list[dict[str, Any]],
     tmp_path: Path,
@@ -241,7 +241,7 @@ def test_described_architectures() -> None:
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_committed(arch: str) -> None:
+def test_committed_descriptions_are_current(arch: str) -> None:
     for file in descriptions.files(MACHINE_CODE / arch):
         _, described = descriptions.read(file)
         assert described
@@ -260,7 +260,7 @@ def test_committed(arch: str) -> None:
                 )
 
 
-def test_committed_of_what_ci_does_not_build() -> None:
+def test_committed_unbuilt_architectures_are_current() -> None:
     assert descriptions.old(MACHINE_CODE) == []
 
 

@@ -33,7 +33,7 @@ def case(share: float, speedup: float, **more: object) -> dict[str, object]:
     return told | more
 
 
-def test_bands_of_the_law() -> None:
+def test_speedup_by_band_of_share() -> None:
     """Each case in the band of its share; what exceeds its ceiling in the last one; latencies in none."""
     made = [case(0.05, 1.0), case(0.099, 1.2), case(0.1, 2.0), case(1.2, 3.0), case(float("nan"), 9.0)]
     table = speedup.law(pd.DataFrame([*made, case(0.35, 4.0, kind="L1")])).set_index(["kind", "from"])
@@ -42,7 +42,7 @@ def test_bands_of_the_law() -> None:
     assert table.loc[("DRAM", 0), "high"] == pytest.approx(1.19)
 
 
-def test_where_a_curve_parts() -> None:
+def test_divergence_value_of_a_curve() -> None:
     """From the value on from which all are beyond 3 %; a peak between is none, three points are no curve."""
 
     def line(*speedups: float) -> pd.DataFrame:
@@ -57,7 +57,7 @@ def test_where_a_curve_parts() -> None:
     assert (told["curves"], told["diverging"], told["diverges_at"]) == (1, 1, 4)
 
 
-def test_what_bounds_a_case() -> None:
+def test_bound_of_a_case() -> None:
     made = pd.DataFrame(
         [("fp32", "pipe"), ("issue", "pipe"), ("dram", "L2"), ("none", "tail"), ("dram", None)],
         columns=["ceiling_kind", "bound_predicted"],
@@ -65,7 +65,7 @@ def test_what_bounds_a_case() -> None:
     assert list(speedup.bound_of(made)) == ["FP32", "issue", "L2", "other", "DRAM"]
 
 
-def test_the_committed_pair(rows: pd.DataFrame) -> None:
+def test_committed_device_pair(rows: pd.DataFrame) -> None:
     """The law rises with the share of DRAM, arithmetic is equal, and seconds are what FASTER counts."""
     table = speedup.law(rows).set_index(["kind", "from"])["median"]
     assert list(table["DRAM"].loc[40:]) == sorted(table["DRAM"].loc[40:])
@@ -78,7 +78,7 @@ def test_the_committed_pair(rows: pd.DataFrame) -> None:
     assert found.at["dram", "ns"] > found.at["l2", "ns"] > found.at["l1", "ns"]
 
 
-def test_each_latency_in_ns_is_by_its_own_devices_clock() -> None:
+def test_latencies_use_each_devices_clock() -> None:
     chain = dict(kind="latency", grid_size=1, experiment="e", family="f", variant="v",
                  cycles_per_iteration=30.0, new_cycles=60.0, new_own_cycles=float("nan"),
                  sm_clock_hz=1e9, new_sm_clock_hz=2e9)  # fmt: skip
@@ -103,7 +103,7 @@ def test_tables_of_two_devices(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(row["by"] == "time" and float(row["time_change"]) < 0 for row in faster)
 
 
-def test_a_matrix() -> None:
+def test_device_matrix_is_reciprocal() -> None:
     """Row against column: what one gains the other loses."""
     old, new = (read_folder(run, samples=False) for run in RUNS)
     found = words.speedups([old, new])

@@ -40,7 +40,7 @@ def cases() -> tuple[pd.DataFrame, pd.DataFrame]:
     return rows, features.of_rows(rows, old.env["gpu"])
 
 
-def test_experiments_left_out(cases: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_leave_experiments_out_validation(cases: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     """Groups of experiments unseen: the median error, how many are near, and what the intervals hold."""
     rows, known = cases
     groups = pd.Series(predict.folds(rows["experiment"])).astype(str)
@@ -53,7 +53,7 @@ def test_experiments_left_out(cases: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     assert (found["error"] <= 0.05).mean() > (alone["error"] <= 0.05).mean()
 
 
-def test_the_share_of_dram_is_the_counted_one_where_there_is_one(
+def test_dram_share_prefers_counters(
     cases: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
     rows, known = cases
@@ -66,7 +66,7 @@ def test_the_share_of_dram_is_the_counted_one_where_there_is_one(
     assert known["dram"].max() > 0.9
 
 
-def test_what_the_suite_has_nothing_like(cases: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_marks_kernels_unlike_the_suite(cases: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     rows, known = cases
     shared = known[list(features.SHARED)]
     far = shared.iloc[:2].copy()
@@ -118,7 +118,7 @@ NAMES = {  # as ncu has it; as attach has it
 }  # fmt: skip
 
 
-def test_names_of_ncu_and_of_attach_meet() -> None:
+def test_ncu_and_attach_names_match() -> None:
     assert [launched.plain_name(name) for name in NAMES] == [
         launched.plain_name(name) for name in NAMES.values()
     ]
@@ -150,7 +150,7 @@ BAD = {
     "": "is neither ncu's CSV",
     "kernel,time_s\na,1\n": "lacks dram_percent",
     PLAIN: "has no duration",
-    PLAIN + "a,1,x,1,1,1\n": "column dram: x is no number",
+    PLAIN + "a,1,x,1,1,1\n": "column dram: x is not a number",
     PLAIN + "a,-1,5,1,1,1\n": "column time_s: -1",
     PLAIN + "a,1,,1,1,1\n": "no kernel's share of DRAM",
     '"ID","Kernel Name"\n': "holds no launch",
@@ -169,7 +169,7 @@ def test_bad_profiles(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert said.out == "" and BAD[text] in said.err and said.err.count("\n") == 1
 
 
-def test_words_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_incompatible_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [str(OLD), str(NEW)]
     assert compare.main([*runs, str(NEW), "--predict-for", str(RAW)]) == 2
     assert compare.main([*runs, "--format", "html", "--predict-for", str(RAW)]) == 2
@@ -177,7 +177,7 @@ def test_words_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err.count("\n") == 3
 
 
-def test_intervals_are_as_wide_as_errors_were() -> None:
+def test_interval_width_matches_past_errors() -> None:
     told = predict.Estimates(np.zeros(100), np.full(100, 0.01), np.zeros(100))
     errors = np.linspace(0.0001, 0.01, 100)
     assert predict.reach(told, errors) == pytest.approx(0.91, abs=0.01)

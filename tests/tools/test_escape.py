@@ -57,7 +57,7 @@ CALLS: list[tuple[Callable[[list[str]], int], str]] = [
 
 
 @pytest.mark.parametrize(("main", "words"), CALLS, ids=lambda each: getattr(each, "__module__", each))
-def test_no_terminal_is_steered(
+def test_escapes_terminal_control_sequences(
     main: Callable[[list[str]], int], words: str, hostile: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = [{"DIR": str(hostile), "NAME": NAME}.get(word, word) for word in words.split()]
@@ -111,18 +111,18 @@ LINES = (
 
 
 @pytest.mark.parametrize("text", LINES)
-def test_a_line_of_markdown(text: str) -> None:
+def test_markdown_stays_one_paragraph(text: str) -> None:
     assert rendered(escape.markdown(text)) == {"p"}
 
 
-def test_what_needs_no_escape_has_none() -> None:
+def test_harmless_text_is_unchanged() -> None:
     for text in ("latency_hiding", "read-f32-4B-ilp8", "-21 % for loads", "a.b.c", "2.5 x", ""):
         assert escape.markdown(text) == escape.prose(text) == escape.picture(text) == text
     assert escape.prose("with `a|b` <c>") == r"with `a\|b` &lt;c&gt;"
     assert escape.prose("with `a <c>") == r"with \`a &lt;c&gt;"
 
 
-def test_exports_hold_no_formula(hostile: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exports_contain_no_formulas(hostile: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for main, words in ((compare.main, [str(hostile)]), (cliffs_command.main, ["--output", "-"])):
         main([str(hostile), *words, "--format", "csv"])
         rows = list(csv_module.reader(io.StringIO(capsys.readouterr().out)))
@@ -147,7 +147,7 @@ def test_cells() -> None:
     assert [row[1] for row in rows[:3]] == ["-1.5", "", "0.0"] and {row[2] for row in rows} == {"'-x"}
 
 
-def test_pictures_show_a_name_as_it_is(hostile: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pictures_show_names_literally(hostile: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No mathematics, which fails on what is none; and no picture beside the folder."""
     others = set(hostile.parent.rglob("*"))
     assert plot.main([str(hostile)]) == 0
@@ -162,7 +162,7 @@ def test_pictures_show_a_name_as_it_is(hostile: Path, capsys: pytest.CaptureFixt
     plot.png(figure)
 
 
-def test_names_that_no_picture_has_room_for() -> None:
+def test_clips_long_names_in_pictures() -> None:
     names = pd.Series(["L" * 3000, "L" * 3001, "short", None], dtype=object)
     shown = escape.escape_for_picture(pd.DataFrame(dict(variant=names, rate=[1.0] * 4)))["variant"]
     case = "waves.a.b." + "L" * 80 + ".r1.g7"

@@ -15,12 +15,12 @@ MODULES = sorted(path.stem for path in Path(experiments.__file__).parent.glob("[
 @pytest.mark.parametrize(
     "name", ["", "nothing_of_that_name", "..analysis", "os", "a.b", "../plot", "Waves", "__init__", "wa ves"]
 )
-def test_what_is_no_module_is_none(name: str) -> None:
+def test_unknown_module_is_none(name: str) -> None:
     assert experiments.module_of(name) is None
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_a_module_has_its_functions(name: str) -> None:
+def test_modules_define_their_functions(name: str) -> None:
     found = experiments.module_of(name)
     assert found is not None
     takes = {word: getattr(found, word) for word in ("picture", "sentences") if hasattr(found, word)}

@@ -27,7 +27,7 @@ def said(rows: pd.DataFrame, experiment: str, env: dict[str, Any] = made_up.ENV)
     return " ".join(worded.own(experiment, rows, made_up.ENV | env))
 
 
-def test_turnover_is_found_whatever_the_iterations(run: Path) -> None:
+def test_turnover_is_independent_of_iterations(run: Path) -> None:
     """700 cycles, though the long blocks make up to 1 % fewer iterations than the short ones together."""
     found = waves.turnover_cycles(rows_of(run, "waves"))
     assert list(found["block_us"]) == [1, 4, 16, 64, 256, 1024]
@@ -41,7 +41,7 @@ def test_turnover_is_found_whatever_the_iterations(run: Path) -> None:
     assert width == pytest.approx(2 * 0.002 * (many_s**2 + one_s**2) ** 0.5, rel=1e-6)
 
 
-def test_turnover_needs_one_wave_of_as_much_work(run: Path) -> None:
+def test_turnover_requires_one_wave_of_equal_work(run: Path) -> None:
     rows = rows_of(run, "waves")
     short = rows[(rows["asked_block_s"] < 1e-3) | rows["asked_grid_size"].notna()]
     assert waves.turnover_cycles(short).empty
@@ -61,7 +61,7 @@ def test_sawtooth(run: Path) -> None:
     assert "takes 700 cycles at 1 block per SM of 1 us (95 % interval 693 to 707)." in words
 
 
-def test_teeth_of_a_full_sm() -> None:
+def test_sawtooth_of_full_sms() -> None:
     """One block beyond w waves of 160 blocks, 16 on each of 10 SMs, runs alone and four times as fast."""
     rows = pd.DataFrame(
         [
@@ -74,7 +74,7 @@ def test_teeth_of_a_full_sm() -> None:
     assert words in said(rows, "waves")
 
 
-def test_turnovers_that_say_nothing(run: Path) -> None:
+def test_ignores_uncertain_turnovers(run: Path) -> None:
     """The interval of one turnover of 1,024 us is thousands of cycles wide."""
     turns = waves.turnover_cycles(rows_of(run, "waves")).set_index("block_us")
     assert turns["sure"].to_dict() == {1: True, 4: True, 16: True, 64: False, 256: False, 1024: False}
@@ -137,7 +137,7 @@ def test_divergence(run: Path) -> None:
     assert said(rows[rows["variant"] == "uniform"], "divergence") == ""
 
 
-def test_meetings(run: Path) -> None:
+def test_barrier_costs(run: Path) -> None:
     rows = barriers.add_barrier_costs(rows_of(run, "barriers"))
     uneven = rows[(rows["variant"] == "exchange-uneven") & (rows["warps_per_sm"] == 16)]
     assert list(uneven["ratio"]) == pytest.approx([1.264, 1.712])
@@ -154,7 +154,7 @@ def test_meetings(run: Path) -> None:
     assert words in said(pd.concat([slow, rows]), "barriers")
 
 
-def test_picks(run: Path) -> None:
+def test_api_picks(run: Path) -> None:
     words = said(rows_of(run, "block_size_pick"), "block_size_pick")
     loss = 100 * (1 - 0.92 / 0.9975)
     assert f"It loses most, {loss:.1f} %, in barriers " in words
@@ -174,7 +174,7 @@ def test_per_joule(run: Path) -> None:
     assert list(energy.work_per_joule(rows)) == pytest.approx(list(rows["throughput"] / rows["power_w"]))
 
 
-def test_a_device_that_waits_is_not_measured(run: Path) -> None:
+def test_idle_device_gives_no_energy(run: Path) -> None:
     """Launches of 1 ms every 4 ms: the energy is that of idling. At the power limit it is the work's."""
     rows = rows_of(run, "energy")
     words = said(rows, "energy")
@@ -194,7 +194,7 @@ def test_a_device_that_waits_is_not_measured(run: Path) -> None:
     assert f"{chains}, 52.7 TFLOP/s back to back at 690 W" in said(limited, "energy", env)
 
 
-def test_energy_beyond_the_boards_limit_is_not_believed(run: Path) -> None:
+def test_rejects_energy_beyond_the_power_limit(run: Path) -> None:
     rows = rows_of(run, "energy")
     rows.loc[rows.index[:2], "power_w"] = 925.0
     assert said(rows, "energy", dict(gpu=dict(power_limit_w=700.0))) == (

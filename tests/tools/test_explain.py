@@ -46,7 +46,7 @@ def test_sentences_of_a_folder(run: Path) -> None:
     assert worded.own("divergence", rows_of(run, "divergence"), made_up.ENV) == found["divergence"][:3]
 
 
-def test_the_order_of_experiments() -> None:
+def test_experiment_order() -> None:
     """What people ask first, then by the largest effect in any run; what has too few points is last."""
     said = explain.Sentences
     sizes = dict(
@@ -59,7 +59,7 @@ def test_the_order_of_experiments() -> None:
     assert explain.reading_order(found) == [*first, "softmax", "waves", "gemv", "adam", "energy", "nbody"]
 
 
-def test_a_terminals_paragraphs(run: Path, output_of: OutputOf) -> None:
+def test_plain_text_paragraphs(run: Path, output_of: OutputOf) -> None:
     """By default: at most three sentences each, 80 columns, and how many more there are."""
     out = output_of(explain.main, run)
     assert out.startswith("What A GPU says, by ") and all(len(line) <= 80 for line in out.splitlines()[1:])
@@ -73,7 +73,7 @@ def test_a_terminals_paragraphs(run: Path, output_of: OutputOf) -> None:
     assert all(words.replace("`", "") in everything for each in spoken.values() for words in each)
 
 
-def test_experiments_are_chosen(
+def test_selects_experiments(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a folder, and without one in the newest below ./results."""
@@ -140,7 +140,7 @@ def test_achieved_occupancy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "achieved occupancy\n  40.0 points" in capsys.readouterr().out
 
 
-def test_what_was_not_run_is_said(run: Path, tmp_path: Path, output_of: OutputOf) -> None:
+def test_reports_experiments_not_run(run: Path, tmp_path: Path, output_of: OutputOf) -> None:
     folder = made_up.write(
         tmp_path / "few", [row for row in made_up.cases() if row["experiment"] == "waves"][:2]
     )
@@ -151,7 +151,7 @@ def test_what_was_not_run_is_said(run: Path, tmp_path: Path, output_of: OutputOf
 
 
 @pytest.mark.parametrize("experiment", NAMES)
-def test_a_part_of_a_run_is_no_error(run: Path, experiment: str) -> None:
+def test_partial_run_is_not_an_error(run: Path, experiment: str) -> None:
     rows = rows_of(run, experiment)
     for some in (rows[::2], rows[1::3], *(rows[i : i + 1] for i in range(len(rows)))):
         words = worded.explain_made_up(experiment, some, made_up.ENV).sentences
@@ -188,7 +188,7 @@ def test_sentences_are_short(folder: Path) -> None:
             assert 1 <= sum(not line.startswith("    ") for line in lines) <= 3
 
 
-def test_a_curve_has_four_points() -> None:
+def test_curve_needs_four_points() -> None:
     assert not analysis.is_curve([8, 16, 32, 32, 16, float("nan")])
     assert analysis.is_curve([8, 16, 32, 64])
 
@@ -198,7 +198,7 @@ NEWEST = {folder.parent.name: folder for folder in committed_runs()}  # of each 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("gpu", NEWEST)
-def test_preset_standard_has_enough(gpu: str) -> None:
+def test_preset_standard_has_enough_points(gpu: str) -> None:
     if analysis.read_folder(NEWEST[gpu])[1]["schema_version"] < 5:
         pytest.skip("a run from before experiments described themselves")
     if not (program := command.occbench()):
@@ -212,7 +212,7 @@ def test_preset_standard_has_enough(gpu: str) -> None:
         assert len(done.stdout.splitlines()) - 1 > measured[name], name
 
 
-def test_preset_quick_says_what_it_lacks(tmp_path: Path) -> None:
+def test_preset_quick_reports_too_few_points(tmp_path: Path) -> None:
     """By the program, of a model: two points are no finding, and what has a curve says one."""
     if not (program := command.occbench()):
         pytest.skip("no occbench on the PATH or built here")
@@ -226,7 +226,7 @@ def test_preset_quick_says_what_it_lacks(tmp_path: Path) -> None:
     assert all(TOO_FEW not in found[name][0] for name in enough)
 
 
-def test_nothing_is_said_of_too_few_points(run: Path) -> None:
+def test_too_few_points_are_not_a_finding(run: Path) -> None:
     """Three values of the dial are no finding, four are; and a quick run says what has more."""
     rows = rows_of(run, "softmax")
     three = rows[rows["warps_per_sm"] < 64]
@@ -239,7 +239,7 @@ def test_nothing_is_said_of_too_few_points(run: Path) -> None:
         assert TOO_FEW not in worded.explain_made_up(name, rows_of(run, name)[:1], made_up.ENV).sentences[0]
 
 
-def test_a_row_that_is_cut_off_is_said(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_truncated_row(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copytree(run, tmp_path / "cut")
     cases = tmp_path / "cut/cases.csv"
     cases.write_bytes(cases.read_bytes()[:-30])
@@ -268,7 +268,7 @@ def test_usage(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no experiment regsters in" in capsys.readouterr().err
 
 
-def test_what_the_program_wrote_is_shown(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shows_findings_of_the_program(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of these rows, and of this schema; of others the program is asked."""
     folder = shutil.copytree(run, tmp_path / "run")
     content = (folder / "cases.csv").read_bytes()
@@ -283,11 +283,11 @@ def test_what_the_program_wrote_is_shown(run: Path, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(occbench_tools.findings, "occbench", lambda: None)
     assert explain.explain_folder(folder)["registers"] == Sentences(["Loads gain 3 %."], 0.1, 1)
     (folder / "cases.csv").write_bytes(content[: content[:-1].rfind(b"\n") + 1])
-    with pytest.raises(command.Refused):
+    with pytest.raises(command.CommandError):
         explain.explain_folder(folder)
 
 
-def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
+def test_row_order_does_not_matter(tmp_path: Path) -> None:
     """A resumed run has its rows in another order: ties are not to be decided by it."""
     found = []
     for order in (1, -1):
@@ -303,7 +303,7 @@ def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
     "entry",
     [3, [], dict(effect=1), dict(effect="1", findings=[]), dict(effect=1, findings=[dict(kind="own")])],
 )
-def test_findings_that_somebody_sent(entry: object) -> None:
+def test_rejects_malformed_findings(entry: object) -> None:
     with pytest.raises(ValueError, match=r"findings\.json: registers: not an effect and a list of findings"):
         of_json(dict(experiments=dict(registers=entry)))
     for cases in (3, "case", [3]):

@@ -44,7 +44,7 @@ FREE = ("method", "parameters", "counters", "assumed", "machine_code", "bands")
 
 
 @pytest.mark.parametrize("kind", ["run", "attach"])
-def test_a_field_of_another_type_is_refused_by_its_name(kind: str, tmp_path: Path) -> None:
+def test_rejects_fields_of_wrong_type_by_name(kind: str, tmp_path: Path) -> None:
     source = programs.write(tmp_path / "attached") if kind == "attach" else H200
     env = json.loads((source / "env.json").read_text())
     env = {name: value for name, value in env.items() if name not in FREE}
@@ -97,7 +97,7 @@ def test_experiments_of_an_older_schema(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["1" * 400, "-" + "9" * 21, "1e400", "-1e999", "1" * 5000])
-def test_a_number_that_nothing_holds(text: str) -> None:
+def test_rejects_out_of_range_numbers(text: str) -> None:
     with pytest.raises(ValueError, match="is out of range"):
         parse_json(f'{{"gpu": {{"sm_count": {text}}}}}')
     assert parse_json("[18446744073709551615, -1, 1e308]") == [2**64 - 1, -1, 1e308]

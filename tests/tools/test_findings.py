@@ -50,11 +50,11 @@ def over_warps(curve: str, enough: int, best: float = 4e12, **dials: Any) -> lis
     return [case(curve, best * min(1, warps / enough), warps=warps, **dials) for warps in (4, 8, 16, 32, 64)]
 
 
-def test_it_has_no_room() -> None:
+def test_experiment_has_no_module() -> None:
     assert experiments.module_of(NAME) is None
 
 
-def test_what_two_lines_of_a_curve_share_is_said_once() -> None:
+def test_common_value_is_reported_once() -> None:
     rows = over_warps("even", 8, block_size=128, lanes_apart=0)
     rows += over_warps("even", 8, 3e12, block_size=256, lanes_apart=0)
     rows += over_warps("even", 8, 2e12, block_size=128, lanes_apart=31)
@@ -62,7 +62,7 @@ def test_what_two_lines_of_a_curve_share_is_said_once() -> None:
     assert said(rows)[0].endswith(words)
 
 
-def test_what_suffices_and_the_best() -> None:
+def test_reports_fewest_warps_and_the_best() -> None:
     """The line that takes least, the one that takes most, and one that never comes so far."""
     rows = over_warps("wide", 8) + over_warps("narrow", 32) + over_warps("poor", 16, 2e12)
     words = said(rows)
@@ -70,36 +70,36 @@ def test_what_suffices_and_the_best() -> None:
     assert words[1] == "Fastest is `narrow`: 4,000 GB/s (83 % of the DRAM ceiling) with 32 warps per SM."
 
 
-def test_lines_that_need_alike_are_not_told_apart() -> None:
+def test_equal_lines_are_not_distinguished() -> None:
     rows = over_warps("even", 8, block_size=128) + over_warps("even", 8, block_size=256)
     assert said(rows)[0].endswith(" with 8 warps per SM.")
 
 
-def test_a_contrast_holds_for_all_that_its_words_name() -> None:
+def test_contrast_names_all_differing_dials() -> None:
     """ILP 1 alone is not what holds the slowest back: in other blocks it comes to the best."""
     rows = over_warps("even", 8, ilp=4, block_size=128) + over_warps("even", 32, ilp=1, block_size=256)
     rows += over_warps("even", 8, 2e12, ilp=1, block_size=128)
     assert said(rows)[0].endswith("with ILP 1 and blocks of 128 at most 50 %.")
 
 
-def test_the_best_may_be_on_a_line_of_two_points() -> None:
+def test_best_may_be_on_a_two_point_line() -> None:
     rows = over_warps("even", 8, 2e12, ilp=1)
     rows += [case("even", 4e12, warps=warps, ilp=4) for warps in (4, 8)]
     assert said(rows)[0].endswith(" 4,000 GB/s with 4 warps per SM and ILP 4; with ILP 1 at most 50 %.")
 
 
-def test_more_warps_that_cost_over_half_lead() -> None:
+def test_large_loss_from_more_warps_comes_first() -> None:
     rates = {4: 2e12, 8: 4e12, 16: 4e12, 32: 3e12, 64: 1e12}
     rows = over_warps("other", 16, 5e12) + [case("one", rate, warps=warps) for warps, rate in rates.items()]
     assert said(rows)[0] == "`one` is fastest with 8 warps per SM; with 64 it loses 75.0 %."
 
 
-def test_a_dial_that_does_nothing_is_no_finding() -> None:
+def test_dial_without_effect_is_not_a_finding() -> None:
     rows = [case("one", 4e12, block_size=size, warps=64) for size in (32, 64, 128, 256)]
     assert not any("90 %" in words for words in said(rows, dial="block_size"))
 
 
-def test_the_size_of_the_largest_effect() -> None:
+def test_largest_effect_size() -> None:
     """The logarithm of its ratio; 0 where nothing has one, as with latencies, and less of too few points."""
     assert told(over_warps("one", 32, ilp=1) + over_warps("eight", 4, ilp=8)).effect == pytest.approx(
         np.log(8)
@@ -109,7 +109,7 @@ def test_the_size_of_the_largest_effect() -> None:
     assert told(over_warps("alone", 8)[:2]).effect == -1 == explain.Sentences([]).effect
 
 
-def test_what_another_dial_is_worth() -> None:
+def test_effect_of_another_dial() -> None:
     """Eight times at 4 warps, nothing at 64; capped kernels and dials that change together are left out."""
     rows = over_warps("one", 32, ilp=1) + over_warps("eight", 4, ilp=8)
     rows += over_warps("capped", 4, 9e12, ilp=1, register_route="maxnreg", register_cap=24)
@@ -123,7 +123,7 @@ def test_what_another_dial_is_worth() -> None:
     assert not any("instead of" in each for each in said(wide + other))
 
 
-def test_caps_on_registers() -> None:
+def test_register_caps() -> None:
     free = over_warps("plain", 16, registers_per_thread=40)
     cap = dict(register_route="maxnreg", registers_per_thread=32, register_cap=32, local_bytes=64)
     rows = free + [row | cap | dict(throughput=0.7 * row["throughput"]) for row in free]
@@ -146,7 +146,7 @@ def test_cliffs_along_the_dial() -> None:
     assert words[0] == "Loads lose 30 % by 41 registers (50 % occupancy)."
 
 
-def test_where_more_warps_cost() -> None:
+def test_loss_from_more_warps() -> None:
     rows = over_warps("same", 16) + over_warps("spoilt", 16)
     rows[-1]["throughput"] *= 0.6
     assert "`spoilt` is fastest with 16 warps per SM; with 64 it loses 40.0 %." in said(rows)
@@ -167,7 +167,7 @@ def test_a_baseline() -> None:
     assert "`waits` takes up to 6.00 x the time of `free` (64 warps per SM)." in said(rows)
 
 
-def test_a_baseline_that_is_slower() -> None:
+def test_slower_baseline() -> None:
     alone = over_warps("free", 16)
     rows = alone + [
         row | dict(variant="ahead", curve="ahead", case_id=f"w{i}", baseline="free",
@@ -177,7 +177,7 @@ def test_a_baseline_that_is_slower() -> None:
     assert "`ahead` takes as little as 0.50 x the time of `free` (4 warps per SM)." in said(rows)
 
 
-def test_rates_that_are_none() -> None:
+def test_ignores_invalid_rates() -> None:
     """Rows that cannot be divided by are left out; alone they say nothing."""
     rows = over_warps("wide", 8)
     for rate in (0, -1e9, 5e-324, float("nan"), float("inf")):
@@ -195,7 +195,7 @@ def test_cycles() -> None:
     assert words[0] == "Cycles of a loop iteration: 40 to 46 in `near`, 610 to 616 in `far`."
 
 
-def test_what_the_model_missed() -> None:
+def test_model_errors() -> None:
     rows = pd.DataFrame([made_up.with_prediction(row) for row in over_warps("odd", 16)])
     rows = rows.reindex(columns=[*dict.fromkeys([*made_up.COLUMNS, *rows])])
     rows.loc[2, "throughput_predicted"] *= 1.3
@@ -205,7 +205,7 @@ def test_what_the_model_missed() -> None:
         assert not any("The model" in each for each in worded.explain_made_up(NAME, rows, other).sentences)
 
 
-def test_lines_are_parted_by_what_tells_them_apart() -> None:
+def test_splits_lines_by_described_columns() -> None:
     """By the columns that the description names; and by blocks where they share a number of warps."""
     rows = over_warps("one", 16, carveout_percent=50) + over_warps("one", 16, carveout_percent=100)
     rows += over_warps("two", 16) + over_warps("two", 16, block=256)
@@ -218,8 +218,8 @@ def test_lines_are_parted_by_what_tells_them_apart() -> None:
     ]  # fmt: skip
 
 
-def test_a_description_that_somebody_sent() -> None:
-    """What is no column, or of another kind, is what is said of any experiment."""
+def test_ignores_malformed_description() -> None:
+    """What is not a column, or of another kind, is what is said of any experiment."""
     for dial in ("variant", "no_such", 5, None, ["ilp"]):
         it = curves.description_of(env(dial=dial, split_by=["no_such", "block_size", {}]), NAME)
         assert it["dial"] == "warps_per_sm" and it["split_by"] == ["block_size"]
@@ -236,11 +236,11 @@ def test_a_description_that_somebody_sent() -> None:
         ("asked_block_s", 4e-6, "blocks of 4e-06 s"),
     ],
 )  # fmt: skip
-def test_values_in_words(column: str, value: float, words: str) -> None:
+def test_value_text(column: str, value: float, words: str) -> None:
     assert phrases.value_text(column, value) == words
 
 
-def test_every_tool_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_tool_accepts_a_new_experiment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Explain, cliffs, compare, plot and report of an experiment that no file of the tools names."""
     rows = over_warps("wide", 8) + [
         case("load", 1e12 * (1 if smem <= 4096 else 0.7), warps=64 if smem <= 4096 else 48, block=256,
@@ -267,7 +267,7 @@ def test_every_tool_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.slow
-def test_names_in_two_families(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_same_variant_names_in_two_families(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every variant's name under two families of its experiment: each is spoken of for itself."""
     rows = pages.cases()
     twins = [row | dict(family="twins", case_id=f"{row['case_id']}.twin") for row in rows]

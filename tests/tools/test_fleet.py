@@ -37,13 +37,13 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fleets.write(made, tmp_path_factory.mktemp("slow") / "fleet")
 
 
-def test_a_good_fleet_passes(good: Path, fleet_check: FleetCheck) -> None:
+def test_uniform_fleet_passes(good: Path, fleet_check: FleetCheck) -> None:
     code, out, error = fleet_check(good)
     assert (code, error) == (0, "")
     assert out.startswith(f"PASS: {CARDS} of {CARDS} cards judged, none is odd\n")
 
 
-def test_the_slow_card_is_named(slow: Path, fleet_check: FleetCheck) -> None:
+def test_names_the_slow_card(slow: Path, fleet_check: FleetCheck) -> None:
     code, out, _ = fleet_check(slow, "--format", "json")
     (odd,) = json.loads(out)["odd"]
     assert (code, odd["name"], odd["resource"]) == (1, SLOW_NAME, "DRAM")
@@ -54,14 +54,14 @@ def test_the_slow_card_is_named(slow: Path, fleet_check: FleetCheck) -> None:
     assert fleet_check(slow, "--threshold", "4")[0] == 0
 
 
-def test_each_resource_is_told_from_the_others() -> None:
+def test_attributes_faults_to_resources() -> None:
     for place, resource in enumerate(fleets.ODD):
         found = fleets.found_in(fleets.made(60, place, {7: (resource, 0.05)}))
         assert set(found["resource"]) == {resource}, found
         assert set(found[found["kind"] == "card"]["card"]) == {7}
 
 
-def test_for_a_ci_server(slow: Path, fleet_check: FleetCheck) -> None:
+def test_junit_output(slow: Path, fleet_check: FleetCheck) -> None:
     code, out, _ = fleet_check(slow, "--format", "junit")
     suite = ElementTree.fromstring(out.partition("\n")[2])
     assert (code, suite.get("tests"), suite.get("failures")) == (1, str(CARDS), "1")
@@ -69,7 +69,7 @@ def test_for_a_ci_server(slow: Path, fleet_check: FleetCheck) -> None:
     assert failed.get("name") == SLOW_NAME
 
 
-def test_for_prometheus(slow: Path, fleet_check: FleetCheck) -> None:
+def test_prometheus_output(slow: Path, fleet_check: FleetCheck) -> None:
     _, out, _ = fleet_check(slow, "--format", "prometheus")
     values = dict(line.rsplit(" ", 1) for line in out.splitlines() if not line.startswith("#"))
     assert values["occbench_fleet_passed"] == "0" and values["occbench_fleet_cards"] == str(CARDS)
@@ -81,7 +81,7 @@ def test_for_prometheus(slow: Path, fleet_check: FleetCheck) -> None:
     assert float(values[f"occbench_fleet_card_change{{{where}}}"]) == pytest.approx(0.03, abs=0.004)
 
 
-def test_against_a_reference(slow: Path, good: Path, fleet_check: FleetCheck) -> None:
+def test_compares_to_a_reference(slow: Path, good: Path, fleet_check: FleetCheck) -> None:
     reference = good / fleets.host(20) / fleets.uuid(20)
     code, out, _ = fleet_check(slow / SLOW_NAME, "--reference", reference)
     assert code == 1 and "DRAM" in out
@@ -93,7 +93,7 @@ def test_against_a_reference(slow: Path, good: Path, fleet_check: FleetCheck) ->
     assert code == 4 and error.startswith("occbench fleet: ") and error.count("\n") == 1
 
 
-def test_a_reference_may_itself_lie_off_the_middle() -> None:
+def test_accounts_for_the_references_own_deviation() -> None:
     effects = pd.DataFrame(dict(grp=0, card=[0], resource="DRAM", effect=[0.02], cases=[10]))
     known = {"DRAM": dict(cards=0.01)}
     (found,) = judge.card_tests(effects, pd.DataFrame(dict(host=["a"])), known, reference=True)[
@@ -102,7 +102,7 @@ def test_a_reference_may_itself_lie_off_the_middle() -> None:
     assert found.z == pytest.approx(0.02 / (0.01 * np.sqrt(2)))
 
 
-def test_an_odd_rack(tmp_path: Path, fleet_check: FleetCheck) -> None:
+def test_finds_an_odd_rack(tmp_path: Path, fleet_check: FleetCheck) -> None:
     warm = {place: ("clock", 0.02) for place in range(8, 16)}
     top = fleets.write(fleets.made(48, 3, warm), tmp_path / "fleet")
     racks = "host,rack\n" + "".join(f"{fleets.host(8 * n)},r{n}\n" for n in range(6))
@@ -118,7 +118,7 @@ def test_an_odd_rack(tmp_path: Path, fleet_check: FleetCheck) -> None:
 
 
 @pytest.mark.slow
-def test_few_false_alarms_and_every_large_one() -> None:
+def test_false_alarm_and_detection_rates() -> None:
     """`python tests/tools/fleets.py` asks the same of 10,000 cards."""
     told, with_odd, without = fleets.detection(fleets=4, cards=300, odd=12)
     assert (with_odd, without) == (0, 0)
@@ -130,13 +130,13 @@ def test_holm() -> None:
     assert found == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
-def test_the_largest_effect_comes_first_whatever_its_sign() -> None:
+def test_sorts_by_absolute_effect() -> None:
     tests = pd.DataFrame(dict(effect=[0.02, -0.05, 0.03], p_holm=0.0))
     assert list(judge.odd_tests(tests)["effect"]) == [-0.05, 0.03, 0.02]
 
 
 @pytest.mark.slow
-def test_the_family_wise_error_is_the_level() -> None:
+def test_family_wise_error_is_at_the_level() -> None:
     """Cards of a fleet of a few, whose spread must be learnt from them, are no more often called odd."""
     chance = np.random.default_rng(5)
     known = {"DRAM": dict(cards=0.002)}
@@ -154,7 +154,7 @@ BURN_IN = fleets.REPOSITORY / "benchmarks/burn_in.csv"
 
 
 @pytest.mark.parametrize("device", ["h100", "h200", "b200", "a100"])
-def test_the_cases_of_a_burn_in(device: str, tmp_path: Path) -> None:
+def test_burn_in_cases(device: str, tmp_path: Path) -> None:
     """On the kinds of GPU that they were chosen on the program has all of them, on others enough of each."""
     if not (program := built()):
         pytest.skip("no occbench is built here")
@@ -168,7 +168,7 @@ def test_the_cases_of_a_burn_in(device: str, tmp_path: Path) -> None:
     assert (found >= 2 * judge.LEAST_CASES).all(), found
 
 
-def test_spread_says_whose_it_is() -> None:
+def test_spread_file_is_complete() -> None:
     known = spread.spread()
     assert len(known["cards"]) >= 4 and set(known["resources"]) >= set(fleets.ODD)
     assert set(pd.read_csv(BURN_IN)["resource"]) <= set(known["resources"])

@@ -118,10 +118,10 @@ SPOILED: dict[str, tuple[Callable[[Path], object], int, bool, str]] = {
     "an invalid case": (
         lambda top: [a_cell(top, "status", "invalid"), a_cell(top, "reason", "wrong sum")], 8, False,
         "1 invalid case, "),
-    "a byte that is no UTF-8": (
+    "a byte that is not UTF-8": (
         lambda top: (first(top) / "cases.csv").write_bytes(
             (first(top) / "cases.csv").read_bytes().replace(b"warps", b"w\xffrps", 1)), 7, False, ""),
-    "a pipe": (pipe, 7, False, "is no regular file"),
+    "a pipe": (pipe, 7, False, "is not a regular file"),
     "the same card twice": (again, 8, True, "2 runs of this card; GPU-00000000-0000-4000-8000-"),
     "one UUID twice": (elsewhere, 9, True, "the UUID of 2 cards, on n0000 and n0777"),
     "a folder called like a pattern": (
@@ -131,7 +131,7 @@ SPOILED: dict[str, tuple[Callable[[Path], object], int, bool, str]] = {
 
 
 @pytest.mark.parametrize("what", SPOILED)
-def test_what_can_be_judged_is_judged(what: str, own: Path, fleet_check: FleetCheck) -> None:
+def test_judges_cards_with_partial_damage(what: str, own: Path, fleet_check: FleetCheck) -> None:
     spoil, judged, passes, words = SPOILED[what]
     spoil(own)
     code, out, error = fleet_check(own, "--width", "400")
@@ -142,7 +142,7 @@ def test_what_can_be_judged_is_judged(what: str, own: Path, fleet_check: FleetCh
     assert complaints.count("\n") == 0, "one line"
 
 
-def test_no_one_and_two_folders(own: Path, tmp_path: Path, fleet_check: FleetCheck) -> None:
+def test_fewer_than_three_folders(own: Path, tmp_path: Path, fleet_check: FleetCheck) -> None:
     (tmp_path / "empty").mkdir()
     code, out, error = fleet_check(tmp_path / "empty")
     assert (code, out) == (4, "") and "holds no folder of results" in error and error.count("\n") == 1
@@ -157,7 +157,7 @@ def test_no_one_and_two_folders(own: Path, tmp_path: Path, fleet_check: FleetChe
 
 
 @pytest.mark.parametrize("content", ["", "rack\nr1\n", "host,rack\na\n", "host,host\na,b\n", 'host\n"a\n'])
-def test_labels_that_are_none(content: str, own: Path, tmp_path: Path, fleet_check: FleetCheck) -> None:
+def test_rejects_invalid_labels(content: str, own: Path, tmp_path: Path, fleet_check: FleetCheck) -> None:
     (tmp_path / "racks.csv").write_text(content)
     code, out, error = fleet_check(own, "--labels", tmp_path / "racks.csv")
     assert (code, out) == (4, "") and "racks.csv" in error and error.count("\n") == 1
@@ -232,7 +232,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("what", HIDDEN)
-def test_what_cannot_be_read_is_named_and_does_not_pass(what: str, own: Path) -> None:
+def test_unreadable_folder_is_named_and_fails(what: str, own: Path) -> None:
     hide, words = HIDDEN[what]
     hide(own)
     try:
@@ -255,7 +255,7 @@ def test_what_cannot_be_read_is_named_and_does_not_pass(what: str, own: Path) ->
                 folder.chmod(0o755)
 
 
-def test_what_lies_in_a_cards_folder_is_the_cards(own: Path, fleet_check: FleetCheck) -> None:
+def test_ignores_subfolders_and_links_of_a_card(own: Path, fleet_check: FleetCheck) -> None:
     (first(own) / "ncu/empty").mkdir(parents=True)
     (own / "latest").symlink_to(first(own))
     assert fleet_check(own)[0] == 0
@@ -289,12 +289,12 @@ BAD: dict[str, tuple[Callable[[Path], object], int, str]] = {
         "env.json: not JSON: 10000000000000000000... is out of range"),
     "a sparse file": (sparse, 7, "cases.csv: holds zero bytes"),
     "a sparse file whose last line is whole": (sparse_to_the_last_byte, 7, "cases.csv: holds zero bytes"),
-    "a name that is no UTF-8": (name_of_bytes, 8, "PASS: 8 of 8"),
+    "a name that is not UTF-8": (name_of_bytes, 8, "PASS: 8 of 8"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_one_bad_folder_does_not_end_the_others(what: str, own: Path) -> None:
+def test_one_bad_folder_does_not_stop_the_check(what: str, own: Path) -> None:
     spoil, judged, words = BAD[what]
     spoil(own)
     ((code, out, error),) = user_checks(own, ())

@@ -72,7 +72,7 @@ def test_committed_runs(folder: Path) -> None:
     assert counted.median().reindex(medians.index).to_numpy() == pytest.approx(medians.to_numpy())
 
 
-def test_every_schema_is_read() -> None:
+def test_reads_every_schema() -> None:
     """The older ones in a few rows of runs that gave way; samples, too."""
     older = sorted(Path(__file__).parent.glob("runs/schema-*"))
     assert [read_folder(folder).env["schema_version"] for folder in older] == list(SCHEMA_VERSIONS[:-1])
@@ -84,7 +84,7 @@ def test_every_schema_is_read() -> None:
         assert set(read.cases["experiment"]) <= set(read.env["experiments"])
 
 
-def test_a_last_row_that_is_cut_off_is_left_out(run: Path) -> None:
+def test_skips_truncated_last_row(run: Path) -> None:
     whole = len(read_folder(run).samples)
     with (run / "samples.csv").open("a") as stream:
         stream.write("3,block_size.stre")
@@ -93,7 +93,7 @@ def test_a_last_row_that_is_cut_off_is_left_out(run: Path) -> None:
     assert len(read.warnings) == 1 and "cut off" in read.warnings[0] and "samples.csv" in read.warnings[0]
 
 
-def test_text_is_text(run: Path) -> None:
+def test_text_columns_stay_text(run: Path) -> None:
     cell(run / "cases.csv", 2, "variant", "null")
     assert read_folder(run).cases["variant"].iloc[0] == "null"
 
@@ -137,7 +137,7 @@ def test_refused(run: Path, name: str, change: Callable[[list[str]], list[str]],
 
 
 @pytest.mark.parametrize("value", ["nan", "NaN", "inf", "-inf", "abc", "1e999", "", "-1"])
-def test_a_time_is_a_number(run: Path, value: str) -> None:
+def test_rejects_invalid_times(run: Path, value: str) -> None:
     cell(run / "samples.csv", 5, "time_s", value)
     with pytest.raises(ValueError, match=r"^samples\.csv:5: time_s: "):
         read_folder(run)
@@ -154,7 +154,7 @@ def test_a_time_is_a_number(run: Path, value: str) -> None:
         ("block_size", "1e300", "1e+300 is not an integer"),
     ],
 )
-def test_a_cell_is_as_the_schema_says(run: Path, column: str, value: str, said: str) -> None:
+def test_rejects_cells_that_violate_the_schema(run: Path, column: str, value: str, said: str) -> None:
     """A row of a status that nobody knows would be left out of all that is shown."""
     column_of(run / "cases.csv", column, value, slice(1, 2))
     for strict in (True, False):
@@ -163,14 +163,14 @@ def test_a_cell_is_as_the_schema_says(run: Path, column: str, value: str, said: 
         assert said in str(refusal.value)
 
 
-def test_a_column_of_truths_is_no_column_of_ones(run: Path) -> None:
+def test_rejects_booleans_as_numbers(run: Path) -> None:
     column_of(run / "cases.csv", "ilp", "true", slice(None))
     with pytest.raises(ValueError, match=r"^cases\.csv:2: ilp: true is not a number"):
         read_folder(run, samples=False)
 
 
 @pytest.mark.parametrize("column", ["throughput", "time_median_s", "warps_per_sm", "sm_clock_hz"])
-def test_a_valid_case_has_no_zero(column: str) -> None:
+def test_valid_case_must_be_above_zero(column: str) -> None:
     row = dict.fromkeys((*POSITIVE, *POSITIVE_IF_GIVEN), 1.0) | dict(status="valid")
     rows = [row | dict(case_id="a"), row | {"case_id": "b", column: 0.0}]
     check_rows(pd.DataFrame([rows[0], rows[1] | dict(status="skipped")]))
@@ -178,7 +178,7 @@ def test_a_valid_case_has_no_zero(column: str) -> None:
         check_rows(pd.DataFrame(rows))
 
 
-def test_not_strict_is_more_columns_and_not_fewer(run: Path) -> None:
+def test_non_strict_allows_extra_columns_only(run: Path) -> None:
     edit(run / "cases.csv", lambda lines: [f"{line[:-1]},1\n" for line in lines])
     edit(run / "cases.csv", lambda lines: [f"{lines[0][:-2]}more\n", *lines[1:]])
     assert "more" in read_folder(run, samples=False, strict=False).cases
@@ -187,20 +187,20 @@ def test_not_strict_is_more_columns_and_not_fewer(run: Path) -> None:
         read_folder(run, samples=False, strict=False)
 
 
-def test_an_integer_is_one(run: Path) -> None:
+def test_rejects_fractional_integers(run: Path) -> None:
     cell(run / "samples.csv", 5, "round", "1.5")
     with pytest.raises(ValueError, match=r"1\.5 is not an integer"):
         read_folder(run)
 
 
 @pytest.mark.parametrize("name", ["cases.csv", "samples.csv", "env.json"])
-def test_a_file_that_is_not_there(run: Path, name: str) -> None:
+def test_missing_file_raises(run: Path, name: str) -> None:
     (run / name).unlink()
     with pytest.raises(FileNotFoundError, match=name):
         read_folder(run)
 
 
-def test_a_model_has_no_samples(run: Path) -> None:
+def test_model_run_has_no_samples(run: Path) -> None:
     """Its samples.csv is a header; a measured run's may not be."""
     env = json.loads((run / "env.json").read_text())
     (run / "env.json").write_text(json.dumps(env | dict(source="model")))

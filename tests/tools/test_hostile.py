@@ -48,13 +48,13 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("code", PLANTED)
-def test_what_a_call_did_is_judged(code: str, verdict: object) -> None:
+def test_classifies_faults_of_a_call(code: str, verdict: object) -> None:
     done = verdict.call([sys.executable, "-I", "-c", code])
     found = kinds(verdict.faults(done, "planted", verdict.CODES, one_line=True))
     assert found == ([PLANTED[code]] if PLANTED[code] else [])
 
 
-def test_what_a_fork_did_is_judged(verdict: object, tmp_path: Path) -> None:
+def test_classifies_faults_of_a_fork(verdict: object, tmp_path: Path) -> None:
     def ends(what: str) -> list[str]:
         def main(words: list[str]) -> int:
             if words == ["raise"]:
@@ -73,7 +73,7 @@ def test_what_a_fork_did_is_judged(verdict: object, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_row_that_is_lost_or_doubled_is_found(verdict: object, tmp_path: Path) -> None:
+def test_finds_lost_or_duplicate_rows(verdict: object, tmp_path: Path) -> None:
     import runs
 
     header = "schema_version,case_id\n"
@@ -85,7 +85,7 @@ def test_a_row_that_is_lost_or_doubled_is_found(verdict: object, tmp_path: Path)
         assert kinds(runs.whole(tmp_path / "have", tmp_path / "want", "planted")) == ["lost rows"]
 
 
-def test_a_seed_mutates_and_does_the_same_each_time(verdict: object, tmp_path: Path) -> None:
+def test_mutation_is_deterministic_per_seed(verdict: object, tmp_path: Path) -> None:
     import folders
 
     for seed in range(60):
@@ -100,13 +100,13 @@ def test_a_seed_mutates_and_does_the_same_each_time(verdict: object, tmp_path: P
         assert left[0] == left[1], seed
 
 
-def test_a_line_without_end_is_found(verdict: object) -> None:
+def test_finds_an_overlong_line(verdict: object) -> None:
     done = verdict.Done(4, b"", b"x" * 5000)
     assert kinds(verdict.faults(done, "planted", verdict.REFUSED, longest=4000)) == ["words"]
     assert not verdict.faults(done, "planted", verdict.REFUSED)
 
 
-def test_what_is_planted_is_where_it_is_planted(verdict: object) -> None:
+def test_planted_faults_match_the_sources(verdict: object) -> None:
     """Else the test of the hunt would test nothing."""
     import plant
 

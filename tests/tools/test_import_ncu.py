@@ -68,7 +68,7 @@ def rows(path: Path) -> dict[str, dict[str, str]]:
         return {row["case_id"]: row for row in csv.DictReader(stream)}
 
 
-def test_rows_are_joined_and_the_run_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_joins_rows_without_changing_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     moved = STREAM["bytes_per_launch"] / 1e6
     text = raw(
@@ -100,7 +100,7 @@ def test_rows_are_joined_and_the_run_stays(folder: Path, capsys: pytest.CaptureF
     assert new[STREAM["case_id"]]["counter_status"] == "ok"
 
 
-def test_the_joined_run_is_still_a_run(tmp_path: Path) -> None:
+def test_joined_run_is_valid(tmp_path: Path) -> None:
     """On a run as it is measured, by the schema."""
     source = made_up.newest_run("nvidia-h200")
     case = next(case for case, row in rows(source / "cases.csv").items() if row["status"] == "valid")
@@ -136,7 +136,7 @@ def test_details_page(folder: Path) -> None:
     assert float(counters[STREAM["case_id"]][READ]) == 1.25e9
 
 
-def test_a_file_of_ncu_2025_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reads_ncu_2025_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As ncu wrote it on an H200, units chosen by itself; most columns of the device are left out here."""
     source = made_up.newest_run("nvidia-h200")
     file = Path(__file__).with_name("ncu_raw.csv")
@@ -151,7 +151,7 @@ def test_a_file_of_ncu_2025_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert 70 < float(row[OCCUPANCY]) < 75
 
 
-def test_several_files_and_heads(folder: Path) -> None:
+def test_several_files_and_headers(folder: Path) -> None:
     """IDs begin anew in each process: they are other launches."""
     one = raw(["%", "byte", "byte", ""], (STREAM["case_id"], ["40", "1", "1", ""]))
     two = raw(["%", "byte", "byte", ""], (STREAM["case_id"], ["50", "1", "1", ""]))
@@ -176,18 +176,18 @@ def test_units(unit: str, factor: float) -> None:
     ("text", "code", "why"),
     [
         ("", 4, "0-ncu.csv: is empty"),
-        ("a,b\n1,2\n", 4, "0-ncu.csv: is no CSV of ncu's: ncu --csv --page raw --nvtx prints one"),
+        ("a,b\n1,2\n", 4, "0-ncu.csv: is not a CSV of ncu's: ncu --csv --page raw --nvtx prints one"),
         ("==ERROR== Invalid option\nUse --help\n", 4, "an error of ncu's alone: Invalid option"),
         ('"ID","Kernel Name"\n"0","k"\n', 4, "0-ncu.csv: its CSV has no column of NVTX ranges"),
         (
             raw(["%", "", "", ""], ("waves.strange", ["1", "1", "1", ""])),
             1,
-            "waves.strange is no valid case of",
+            "waves.strange is not a valid case of",
         ),
         (raw(["%", "", "", ""]), 1, "nothing to join"),
     ],
 )
-def test_what_is_refused(
+def test_rejects_invalid_reports(
     folder: Path, capsys: pytest.CaptureFixture[str], text: str, code: int, why: str
 ) -> None:
     assert run(folder, text) == code
@@ -195,16 +195,16 @@ def test_what_is_refused(
     assert not (folder.parent / "run-ncu").exists()
 
 
-def test_a_stranger_among_known_cases(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_unknown_case_and_joins_the_others(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     numbers = ["50", "1", "1", ""]
     assert run(folder, raw(["%", "", "", ""], ("strange", numbers), (OTHER["case_id"], numbers))) == 1
     assert capsys.readouterr().err.splitlines() == [
-        f"occbench import-ncu: strange is no valid case of {folder}"
+        f"occbench import-ncu: strange is not a valid case of {folder}"
     ]
     assert list(rows(folder.parent / "run-ncu" / "counters.csv")) == [OTHER["case_id"]]
 
 
-def test_files_that_are_not_there_or_in_the_way(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_and_existing_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert import_ncu.main([str(folder), str(folder / "none.csv")]) == 4
     assert import_ncu.main([str(folder), str(folder / "none.ncu-rep")]) == 4
     assert import_ncu.main([str(folder / "none"), str(folder / "cases.csv")]) == 4
@@ -215,7 +215,7 @@ def test_files_that_are_not_there_or_in_the_way(folder: Path, capsys: pytest.Cap
     assert stop.value.code == 2 and "is there already" in capsys.readouterr().err
 
 
-def test_report_as_ncu_prints_it(
+def test_reads_ncu_rep_through_ncu(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(import_ncu, "find_ncu", lambda: None)

@@ -48,7 +48,7 @@ ODD = [
         (ODD, 4, {"vectors": 2, "would_fit": 4}),
     ],
 )
-def test_registers_above_the_peak_are_counted_by_reason(
+def test_counts_registers_above_the_peak_by_reason(
     code: list[tuple[str, str]], peak: int, reasons: dict[str, int]
 ) -> None:
     of = pressure(code, max(len(live) for _, live in code) + 2)
@@ -56,37 +56,37 @@ def test_registers_above_the_peak_are_counted_by_reason(
     assert excess_of(of) == Excess(**reasons)
 
 
-def test_two_values_do_not_move_to_the_same_register() -> None:
+def test_packing_assigns_one_value_per_register() -> None:
     packing = Packing(Code(pressure(TWO, 10).listing), 1)  # as if one register had to do
     assert packing.reason(6) == "would_fit" and packing.reason(7) == "lifetimes"
 
 
-def test_the_answer_says_what_takes_the_rest() -> None:
+def test_text_explains_registers_above_the_peak() -> None:
     (head, *reasons) = excess_lines(pressure(TAKEN, 10))
     assert head == "10 registers: 2 live at the peak, 2 reserved, 6 more:"
     assert [line.split()[0] for line in reasons] == ["1", "5"]
     assert "caps" in reasons[1] and max(map(len, reasons)) <= 80
 
 
-def test_registers_within_one_unit_of_allocation_gain_no_block() -> None:
+def test_register_gain_within_an_allocation_unit_is_useless() -> None:
     free = [("MOV R0, UR0", "^"), ("MOV R1, UR0", ":^"), ("MOV R2, UR0", "::^"), ("STG R0", "vvv")]
     *_, line = excess_lines(pressure([*free, ("MOV R5, UR0", "     ^")], 8))
     assert line.split()[0] == "3" and "no block gains" in line
 
 
 @pytest.mark.parametrize("registers", [2, 4, 6])
-def test_a_count_within_two_needs_no_reason(registers: int) -> None:
+def test_excess_up_to_two_is_not_explained(registers: int) -> None:
     assert excess_of(pressure([("MOV R0, UR0", "^"), ("MOV R1, R0", "v^")], registers)) is None
 
 
-def test_registers_that_no_instruction_names_are_not_explained() -> None:
+def test_unnamed_registers_are_not_explained() -> None:
     assert excess_of(pressure([("MOV R0, UR0", "^")], 24)) == Excess(not_explained=21)
 
 
-def test_nothing_is_claimed_of_code_with_a_call_that_is_not_followed() -> None:
+def test_unresolved_call_explains_the_excess() -> None:
     code = [("MOV R0, UR0", "^"), ("CALL.ABS.NOINC R2", "xv"), ("STG R5", "     v")]
     assert excess_of(pressure(code, 8)) == Excess(called_functions=4)
 
 
-def test_the_count_of_warp_roles_is_that_of_the_launch() -> None:
+def test_warp_roles_explain_the_launch_registers() -> None:
     assert excess_of(pressure([("USETMAXREG.DEALLOC.CTAPOOL 0x28", ":")], 168)) == Excess(warp_roles=165)

@@ -32,7 +32,7 @@ __global__ void divide(double* out, const double* a, const double* b) {
 """
 
 
-def test_a_function_and_its_caller_hold_registers_together() -> None:
+def test_callee_liveness_includes_the_callers_registers() -> None:
     code, live = parse_instructions(CALLS.splitlines())
     assert code[0x40].target == 0x70
     found = with_calls(code, live)
@@ -41,14 +41,14 @@ def test_a_function_and_its_caller_hold_registers_together() -> None:
     assert found[0x90] == "v  :::"
 
 
-def test_a_call_that_leaves_the_kernel_draws_nothing_as_written() -> None:
+def test_external_call_adds_no_liveness() -> None:
     text = CALLS.replace("$slow", "elsewhere", 1)
     found = with_calls(*parse_instructions(text.splitlines()))
     assert found[0x40] == "x v" and found[0x50] == "   xvv"
 
 
 @needs_tools
-def test_registers_of_a_division_end_two_below_the_count(tmp_path: Path) -> None:
+def test_division_liveness_is_two_below_the_count(tmp_path: Path) -> None:
     source = tmp_path / "divide.cu"
     source.write_text(DIVISION)
     words = ["nvcc", "-arch=sm_90", "-cubin", "-Xptxas", "-v", "-o", "divide.cubin", source.name]

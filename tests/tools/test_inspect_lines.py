@@ -77,7 +77,7 @@ def answer(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
 
 
 @needs_tools
-def test_values_that_wait_through_a_loop_are_named_by_the_line_that_wrote_them(inspect: Inspect) -> None:
+def test_names_lines_of_values_unused_in_a_loop(inspect: Inspect) -> None:
     found = answer(inspect("planted.cubin", "--lines", "waiting", "--format", "json"))
     (waiting,) = found["values_waiting_in_loop"]
     assert waiting["lines"][0]["line"] == MARKS["KEPT"] and len(waiting["registers"]) == 8
@@ -85,7 +85,7 @@ def test_values_that_wait_through_a_loop_are_named_by_the_line_that_wrote_them(i
 
 
 @needs_tools
-def test_the_peak_and_the_next_step_agree_with_the_register_count(inspect: Inspect) -> None:
+def test_peak_and_next_step_match_register_count(inspect: Inspect) -> None:
     found = answer(inspect("planted.cubin", "--lines", "waiting", "--device", "h200", "--format", "json"))
     registers = found["registers_per_thread"]
     assert registers - 4 <= found["live_registers"] <= registers - 2
@@ -95,7 +95,7 @@ def test_the_peak_and_the_next_step_agree_with_the_register_count(inspect: Inspe
 
 
 @needs_tools
-def test_spills_by_line_add_up_to_those_of_ptxas(inspect: Inspect, folder: Path) -> None:
+def test_spills_by_line_sum_to_ptxas(inspect: Inspect, folder: Path) -> None:
     found = answer(inspect("planted.cubin", "--lines", "spilled", "--format", "json"))
     (row,) = json.loads(inspect("planted.cubin", "--kernel", "spilled", "--format", "json").stdout)
     spilled = sum(line["spill_stored_bytes"] + line["spill_loaded_bytes"] for line in found["lines"])
@@ -118,7 +118,7 @@ def ncu_table(
 
 
 @needs_tools
-def test_executed_instructions_are_those_of_the_kernels_launches(inspect: Inspect, folder: Path) -> None:
+def test_executed_counts_come_from_the_kernels_launches(inspect: Inspect, folder: Path) -> None:
     symbol = answer(inspect("planted.cubin", "--lines", "spilled", "--format", "json"))["symbol"]
     listing = inspect_lines.read_listing(folder / "planted.cubin", "sm_90", str(symbol))
     opcodes = [step.instruction.base for step in listing.steps]
@@ -147,14 +147,12 @@ def test_executed_instructions_are_those_of_the_kernels_launches(inspect: Inspec
     [
         (ncu_table("k", ["MOV"], [1]), "no launch has the"),
         (ncu_table("k", ["MOV"], [1], "Count"), "has no column 'Instructions Executed'"),
-        (ncu_table("k", ["MOV"], [1]).replace('"1"', '"n/a"'), "line 3: is no instruction"),
+        (ncu_table("k", ["MOV"], [1]).replace('"1"', '"n/a"'), "line 3: is not an instruction"),
         ('"ID","Kernel Name"\n"0","k"\n', "has no kernel's instructions"),
         ("", "has no kernel's instructions"),
     ],
 )
-def test_a_report_that_cannot_be_used_is_refused_in_one_line(
-    inspect: Inspect, folder: Path, report: str, why: str
-) -> None:
+def test_rejects_unusable_report_in_one_line(inspect: Inspect, folder: Path, report: str, why: str) -> None:
     (folder / "bad.csv").write_text(report)
     done = inspect("planted.cubin", "--lines", "spilled", "--executed", "bad.csv")
     assert done.returncode == 4 and not done.stdout
@@ -170,14 +168,14 @@ def test_text_fits_80_columns_and_shows_the_source(inspect: Inspect, kernel: str
 
 
 @needs_tools
-def test_code_without_lines_is_answered_and_says_so(inspect: Inspect) -> None:
+def test_warns_about_code_without_line_info(inspect: Inspect) -> None:
     done = inspect("bare.cubin", "--lines", "waiting")
     assert done.returncode == 0 and "-lineinfo" in done.stderr
     assert "registers are live at the peak" in done.stdout
 
 
 @needs_tools
-def test_a_source_that_is_newer_than_the_code_is_named(inspect: Inspect, folder: Path) -> None:
+def test_warns_about_newer_source(inspect: Inspect, folder: Path) -> None:
     shutil.copy(folder / "planted.cubin", folder / "old.cubin")
     os.utime(folder / "old.cubin", (1, 1))
     done = inspect("old.cubin", "--lines", "waiting")
@@ -194,15 +192,13 @@ def test_a_source_that_is_newer_than_the_code_is_named(inspect: Inspect, folder:
         (["--lines", "waiting", "--fail-on", "spill_bytes>0"], "--lines goes with neither"),
     ],
 )
-def test_what_means_no_kernel_or_several_is_refused(
-    inspect: Inspect, words: list[str], complaint: str
-) -> None:
+def test_rejects_ambiguous_or_unknown_kernel(inspect: Inspect, words: list[str], complaint: str) -> None:
     done = inspect("planted.cubin", *words)
     assert done.returncode == 2 and complaint in done.stderr and not done.stdout
 
 
 @needs_tools
-def test_a_whole_name_means_one_kernel(inspect: Inspect, folder: Path) -> None:
+def test_full_name_selects_one_kernel(inspect: Inspect, folder: Path) -> None:
     """Although another kernel has it in its own."""
     source = folder / "names.cu"
     source.write_text(
@@ -233,13 +229,13 @@ LINES = """
 @pytest.mark.parametrize(
     "row", ["x", "5", "[]", "{}", "[1]", "[{}]", '[{"architecture": 5}]', "[" * 100_000, "9" * 5000]
 )
-def test_a_row_of_another_kind_is_an_invalid_argument(row: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_invalid_row_argument(row: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match=r"^2$"):
         inspect_lines.main(["k.cubin", "k", row])
-    assert "is no row of" in capsys.readouterr().err
+    assert "is not a row of" in capsys.readouterr().err
 
 
-def test_a_listing_is_read() -> None:
+def test_parses_listing() -> None:
     code, live = parse_instructions(LIVE.splitlines())
     assert [code[at].opcode for at in (0, 16, 32)] == ["LDC", "STL", "BRA"]
     assert code[32].next_addresses == [16, 48]  # its label is the address behind it
@@ -249,14 +245,14 @@ def test_a_listing_is_read() -> None:
     assert [line.number for line in chains[16]] == [21] == [line.number for line in chains[32]]
 
 
-def test_a_line_that_is_called_from_two_places_has_the_larger_peak() -> None:
+def test_line_with_two_callers_has_the_larger_peak() -> None:
     for live in ((9, 4), (4, 9)):
         uses = [LineUse((), each, depth=each, instructions=each, stored_bytes=each) for each in live]
         uses[0].add(uses[1])
         assert uses[0] == LineUse((), 9, depth=9, instructions=13, stored_bytes=13)
 
 
-def test_a_function_is_found_in_the_table_of_symbols() -> None:
+def test_finds_function_in_symbol_table() -> None:
     cubin = (REPOSITORY / "tests/samples/inspect.cubin").read_bytes()
     plain = function_index(cubin, "_Z5plainPf")
     assert plain is not None and plain != function_index(cubin, "_Z6sharedPf")
@@ -267,7 +263,7 @@ def test_a_function_is_found_in_the_table_of_symbols() -> None:
 
 @pytest.mark.skipif(not has_disassembler(), reason="no nvdisasm")
 @pytest.mark.parametrize("kernel", ["array_alone", "array_and_spills"])
-def test_code_of_older_ptxas_has_the_live_registers_of_the_same_code_of_cuda_13(kernel: str) -> None:
+def test_liveness_of_older_ptxas_matches_cuda_13(kernel: str) -> None:
     old, new = (read_listing(cubin, "sm_90", kernel) for cubin in (OLD, NEW))
     assert old.has_liveness
     for one, other in zip(old.steps, new.steps, strict=True):
@@ -276,7 +272,7 @@ def test_code_of_older_ptxas_has_the_live_registers_of_the_same_code_of_cuda_13(
     assert [step.live for step in old.steps] == [step.live for step in new.steps]
 
 
-def test_an_old_cubin_gets_the_header_of_cuda_13_and_stays_as_it_is_otherwise() -> None:
+def test_old_cubin_gets_only_a_new_header() -> None:
     old, new = OLD.read_bytes(), NEW.read_bytes()
     changed = with_new_header(old)
     assert changed is not None and changed[:0x18] == new[:0x18] and changed[0x30:0x34] == new[0x30:0x34]
@@ -285,7 +281,7 @@ def test_an_old_cubin_gets_the_header_of_cuda_13_and_stays_as_it_is_otherwise() 
 
 
 @needs_tools
-def test_a_kernel_of_255_registers_has_live_registers_in_each_nvdisasm(
+def test_255_registers_have_liveness_in_each_nvdisasm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That of CUDA 13.0 to 13.2 refuses the number."""
@@ -315,7 +311,7 @@ def test_a_kernel_of_255_registers_has_live_registers_in_each_nvdisasm(
 
 
 @pytest.mark.skipif(not has_disassembler(), reason="no nvdisasm")
-def test_spills_are_those_that_ptxas_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spills_match_ptxas_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """nvdisasm 13.2 and earlier do not print the notes."""
     found = {}
     for kernel in ("array_alone", "array_and_spills"):
@@ -332,9 +328,7 @@ def test_spills_are_those_that_ptxas_noted(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(("spill_bytes", "stored"), [(4, 4), (0, 0), (None, 0)])
-def test_spills_that_ptxas_does_not_mark_are_those_that_inspect_counted(
-    spill_bytes: int | None, stored: int
-) -> None:
+def test_unmarked_spills_match_inspect(spill_bytes: int | None, stored: int) -> None:
     code, live = parse_instructions(LIVE.splitlines())
     steps = [Step(code[at], live.get(at, ""), (), False) for at in code]
     pressure = pressure_of(Listing("k", "sm_90", steps), {"spill_bytes": spill_bytes})
@@ -343,7 +337,7 @@ def test_spills_that_ptxas_does_not_mark_are_those_that_inspect_counted(
 
 
 @needs_tools
-def test_the_line_that_the_page_moves_gains_the_step(tmp_path: Path) -> None:
+def test_docs_example_gains_the_step(tmp_path: Path) -> None:
     """docs/registers.md, which moves the line that --lines names."""
     removed, _, added = (REPOSITORY / "docs/registers.md").read_text().partition("\n@@\n")
     line = removed.rpartition("\n-")[2].partition("\n")[0] + "\n"
@@ -364,12 +358,12 @@ def test_the_line_that_the_page_moves_gains_the_step(tmp_path: Path) -> None:
     assert [row["occupancy"] for row in rows] == [0.75, 1]
 
 
-def test_the_planted_source_has_its_marks() -> None:
+def test_sample_source_has_its_markers() -> None:
     assert set(MARKS) == {"BLEND", "KEPT", "READ"} and REPOSITORY in SOURCE.parents
 
 
 @needs_tools
 @pytest.mark.skipif("release 13.0," not in version(), reason="the page shows code of CUDA 13.0")
-def test_the_page_shows_what_is_printed(inspect: Inspect) -> None:
+def test_docs_match_the_output(inspect: Inspect) -> None:
     page = (REPOSITORY / "docs/data/inspect-lines.txt").read_text().split("\n", 2)[2]
     assert inspect("planted.cubin", "--lines", "waiting", "--device", "h200").stdout == page

@@ -47,13 +47,13 @@ def program(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("column", ["gain", "gain_low", "gain_high", "next_blocks_per_sm"])
-def test_a_step_without_figures_has_no_price(column: str) -> None:
+def test_step_without_numbers_is_not_priced(column: str) -> None:
     row = STEP | dict(verdict="needs occupancy")
     assert inspect_price.why_not(row) == ""
     assert inspect_price.why_not(row | {column: float("nan")}) == "no gain"
 
 
-def test_the_code_is_that_of_the_nearest_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uses_code_of_the_nearest_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU of 8.9 runs code for 8.6 rather than for 8.0."""
 
     def read_listing(file: Path, arch: str, symbol: str) -> str:
@@ -66,7 +66,7 @@ def test_the_code_is_that_of_the_nearest_architecture(monkeypatch: pytest.Monkey
 
 
 @needs_tools
-def test_the_lines_that_hold_registers_have_a_price(program: Path, cubin: Path, output_of: OutputOf) -> None:
+def test_prices_lines_that_hold_registers(program: Path, cubin: Path, output_of: OutputOf) -> None:
     found = json.loads(output_of(inspect_price.main, program, cubin, "--format", "json"))
     (one,) = found["kernels"]
     assert one["registers_fewer"] == 8 and one["gain_of_program"] == pytest.approx(0.04 * 2 / 5.5)
@@ -82,7 +82,7 @@ def test_the_lines_that_hold_registers_have_a_price(program: Path, cubin: Path, 
 
 
 @needs_tools
-def test_text_fits_80_columns_and_says_the_gain(program: Path, cubin: Path, output_of: OutputOf) -> None:
+def test_text_fits_80_columns_and_shows_the_gain(program: Path, cubin: Path, output_of: OutputOf) -> None:
     text = output_of(inspect_price.main, program, cubin)
     assert max(map(len, text.splitlines())) <= 80
     assert "8 of 40 registers fewer is 2 blocks more:" in text
@@ -91,21 +91,23 @@ def test_text_fits_80_columns_and_says_the_gain(program: Path, cubin: Path, outp
     assert "not worth it: saturated: 1 kernel" in text
 
 
-def test_a_kernel_without_a_name_is_not_priced(tmp_path: Path, output_of: OutputOf) -> None:
+def test_unnamed_kernel_is_not_priced(tmp_path: Path, output_of: OutputOf) -> None:
     folder = write(tmp_path / "program", (kernel("k", verdict="small gain", **(STEP | dict(symbol=""))),))
     assert "not priced: without a name: 1 kernel" in output_of(
         inspect_price.main, folder, folder / "env.json"
     )
 
 
-def test_what_is_not_known_is_not_called_worthless() -> None:
+def test_unknown_is_not_priced_rather_than_worthless() -> None:
     assert inspect_price.reason_text("saturated") == "not worth it: saturated"
     for why in ("unknown", "skipped", "only observed", "not in FILE"):
         assert inspect_price.reason_text(why) == f"not priced: {why}"
 
 
 @pytest.mark.parametrize("wrong", [dict(compute_capability="9.999999999"), dict(uuid="GPU-0")])
-def test_a_gpu_that_env_json_does_not_tell(program: Path, wrong: dict[str, str], capsys: Said) -> None:
+def test_rejects_env_json_without_compute_capability(
+    program: Path, wrong: dict[str, str], capsys: Said
+) -> None:
     env = json.loads((program / "env.json").read_text())
     env["gpus"][0] |= wrong
     (program / "env.json").write_text(json.dumps(env))
@@ -113,14 +115,14 @@ def test_a_gpu_that_env_json_does_not_tell(program: Path, wrong: dict[str, str],
     assert "env.json: no compute capability of GPU-42" in capsys.readouterr().err
 
 
-def test_a_pipe_is_not_waited_for(program: Path, tmp_path: Path, capsys: Said) -> None:
+def test_rejects_a_fifo(program: Path, tmp_path: Path, capsys: Said) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert inspect_price.main([str(program), str(tmp_path / "pipe")]) == 4
-    assert "pipe: is no regular file" in capsys.readouterr().err
+    assert "pipe: is not a regular file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("at_fault", ["file", "folder"])
-def test_what_cannot_be_read_has_one_line(program: Path, tmp_path: Path, at_fault: str, capsys: Said) -> None:
+def test_unreadable_input_is_one_line(program: Path, tmp_path: Path, at_fault: str, capsys: Said) -> None:
     (tmp_path / "code").write_bytes(b"")
     words = (
         [str(program), str(tmp_path / "gone")]

@@ -66,7 +66,7 @@ def requests(found: dict[str, Any]) -> list[tuple[list[int] | None, int]]:
     return [(role["warpgroups"], role["request"]) for role in found["roles"]]
 
 
-def test_code_that_takes_too_long_to_follow_is_not_read() -> None:
+def test_stops_tracing_after_too_many_visits() -> None:
     """Each round of the loop unlearns one register: as many rounds as registers."""
     count = 2 * MOST_VISITS
     code = [Instruction(0, "", "MOV", (f"R{n}", "0x1")) for n in range(count)]
@@ -101,7 +101,7 @@ def test_code_that_takes_too_long_to_follow_is_not_read() -> None:
         ),
     ],
 )
-def test_each_warpgroup_has_its_role(
+def test_assigns_a_role_to_each_warpgroup(
     cubin: Path, kernel: str, split: tuple[int, int], asked: int, allocated: int, verdict: str
 ) -> None:
     found = roles_of(cubin, kernel)
@@ -137,12 +137,12 @@ def pool(groups: int, own: int, *roles: tuple[int, int, int]) -> Pool:
         (pool(4, 128, (2, 0, 20), (1, 40, 20), (1, 160, 120)), [128, 24, 232]),
     ],
 )
-def test_a_better_split_uses_what_the_launch_then_has(found: Pool, split: list[int]) -> None:
+def test_better_split_fits_the_launch(found: Pool, split: list[int]) -> None:
     better = found.better_split() or {}
     assert [better[role] for role in found.roles if role in better] == split
 
 
-def test_each_spill_belongs_to_one_role_or_is_shared() -> None:
+def test_assigns_spills_to_one_role_or_shared() -> None:
     store = Instruction(0, "", "STL.64", ("[R1]", "R2"))
     steps = [Step(store, "", (), True)] * 6
     # One runs 0, 1, 2 and 5, another 0, 3, 4 and 5.
@@ -161,7 +161,7 @@ def test_ignored_requests_and_deadlocks_are_findings(cubin: Path) -> None:
 
 
 @needs_tools
-def test_a_branch_that_cannot_be_read_leaves_the_order_of_the_code(cubin: Path) -> None:
+def test_unreadable_branch_falls_back_to_code_order(cubin: Path) -> None:
     found = roles_of(cubin, "unread")
     assert sorted(n for groups, n in requests(found) if groups is None) == [40, 160]
     assert found["registers_asked"] is None and "cannot be read" in inspect(cubin, "--lines", "unread")
@@ -169,13 +169,13 @@ def test_a_branch_that_cannot_be_read_leaves_the_order_of_the_code(cubin: Path) 
 
 @needs_tools
 @pytest.mark.skipif("release 13.0," not in version(), reason="the page shows code of CUDA 13.0")
-def test_the_page_shows_what_is_printed(cubin: Path) -> None:
+def test_docs_match_the_output(cubin: Path) -> None:
     page = (REPOSITORY / "docs/data/inspect-roles.txt").read_text().split("\n", 2)[2]
     assert inspect(cubin, "--lines", "unused").startswith(page)
 
 
 @needs_tools
-def test_the_suites_own_kernel_could_give_more_to_its_consumers() -> None:
+def test_suite_kernel_has_a_better_split() -> None:
     found = roles_of(built(), OWN, "--arch", "sm_90a")
     assert requests(found) == [([0], 40), ([1, 2], 232)]
     assert found["registers_asked"] == found["registers_allocated"] == 504
@@ -195,7 +195,7 @@ def test_the_suites_own_kernel_could_give_more_to_its_consumers() -> None:
         ("LDG.E", ("R2", "[R0]"), None),
     ],
 )
-def test_values_that_follow_from_the_thread_index(
+def test_evaluates_values_of_the_thread_index(
     opcode: str, operands: tuple[str, ...], expected: int | None
 ) -> None:
     known = known_after({"R0": 300, "R1": 0xFFFFFFFE, "R2": 5}, Instruction(0, "", opcode, operands), 300)
@@ -203,7 +203,7 @@ def test_values_that_follow_from_the_thread_index(
     assert known_after({"P0": 0, "R2": 5}, Instruction(0, "P0", opcode, operands), 300)["R2"] == 5
 
 
-def test_comparisons_are_signed_unless_they_say_otherwise() -> None:
+def test_comparisons_default_to_signed() -> None:
     for opcode, expected in (("ISETP.GE.AND", 0), ("ISETP.GE.U32.AND", 1), ("UISETP.NE.AND", 1)):
         known = known_after({"R1": 0xFFFFFFFE}, Instruction(0, "", opcode, ("P0", "PT", "R1", "RZ", "PT")), 0)
         assert operand(known, "P0") == expected != operand(known, "!P0")

@@ -47,13 +47,13 @@ def call(program: str | Path, *words: str, cwd: Path, **environment: str) -> str
     return done.stderr
 
 
-def test_every_word_is_called() -> None:
+def test_every_entry_point_is_tested() -> None:
     declared = (made_up.REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
     assert set(re.findall(r"^occbench-([\w-]+) = ", declared, re.M)) == set(ENTRIES) == set(CALLS)
 
 
 @pytest.mark.slow
-def test_nothing_in_the_working_folder_is_run(sent: Path) -> None:
+def test_runs_nothing_from_the_working_folder(sent: Path) -> None:
     scripts = Path(sys.executable).parent
     program = built()
     calls = [
@@ -67,7 +67,7 @@ def test_nothing_in_the_working_folder_is_run(sent: Path) -> None:
     assert all((sent / name).exists() for name in ("waves.png", "report.html", "cliffs.csv"))
 
 
-def test_a_python_script_of_ones_own_is_started_isolated(tmp_path: Path) -> None:
+def test_user_python_scripts_start_isolated(tmp_path: Path) -> None:
     """A word that somebody added, beside which a module lies."""
     if not (program := built()):
         pytest.skip("no occbench is built here")
@@ -83,15 +83,13 @@ def test_a_python_script_of_ones_own_is_started_isolated(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("path", "left"), [("/a:.::/b:c", "/a:/b"), ("", os.defpath), (":.", os.defpath), ("/a", "/a")]
 )
-def test_programs_are_looked_for_in_absolute_folders(
-    path: str, left: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_searches_only_absolute_path_entries(path: str, left: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", path)
     command.no_relative_path()
     assert os.environ["PATH"] == left
 
 
-def test_no_link_in_a_folder_is_written_through(run: Path, tmp_path: Path) -> None:
+def test_output_does_not_follow_symlinks(run: Path, tmp_path: Path) -> None:
     """Where a tool puts its file by default, whoever sent the folder may have put a link."""
     mine = tmp_path / "mine"
     mine.write_text("mine\n")
@@ -109,7 +107,7 @@ def test_no_link_in_a_folder_is_written_through(run: Path, tmp_path: Path) -> No
     assert [file.name for file in files if file.is_symlink()] == []
 
 
-def test_no_program_is_taken_from_the_working_folder(
+def test_takes_no_program_from_the_working_folder(
     sent: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where there is no occbench, as with the wheel alone, ./occbench is none."""

@@ -12,8 +12,8 @@ import pytest
 from occbench_tools import lines
 
 
-def test_one_line_that_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    lines.complain("occbench-x", "a\nb \x1b[31m\x07 \u202e [red]")
+def test_error_is_one_escaped_line(capsys: pytest.CaptureFixture[str]) -> None:
+    lines.print_error("occbench-x", "a\nb \x1b[31m\x07 \u202e [red]")
     said = capsys.readouterr().err
     assert said == "occbench-x: a b \\x1b[31m\\x07 \\u202e [red]\n"
 
@@ -28,12 +28,12 @@ def test_one_line_that_steers_no_terminal(capsys: pytest.CaptureFixture[str]) ->
         ("\U000e0041", r"\U000e0041"),
     ],
 )
-def test_what_steers_a_terminal_is_spelled(text: str, shown: str) -> None:
+def test_escapes_control_characters(text: str, shown: str) -> None:
     assert lines.printable(text) == shown
 
 
 @pytest.mark.parametrize("columns", [30, 41, 80])
-def test_chinese_is_broken_at_the_terminals_width(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wraps_chinese_at_the_terminal_width(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sign takes two columns; no line begins with a comma, and numbers, words and percents stay whole."""
     text = (
         "\u5bc4\u5b58\u5668\u4ece 64 \u4e2a\u589e\u52a0\u5230 65 \u4e2a\uff0c\u52a0\u8f7d\u7684"
@@ -65,7 +65,7 @@ def test_reasons(error: Exception, said: str) -> None:
     assert lines.reason("run", error) == said
 
 
-def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replaces_files_atomically(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "file"
     lines.write_whole(file, "old\n")
     lines.write_whole(file, b"new\n")
@@ -84,7 +84,7 @@ def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert file.read_text() == "new\n" and list(tmp_path.iterdir()) == [file]
 
 
-def test_no_link_is_followed(tmp_path: Path) -> None:
+def test_write_does_not_follow_symlinks(tmp_path: Path) -> None:
     """Neither one in the file's place, which somebody may have sent, nor one under the name beside it."""
     mine, link = tmp_path / "mine", tmp_path / "link"
     mine.write_text("mine\n")
@@ -97,7 +97,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     assert link.read_text() == "new\n"
 
 
-def test_a_name_beside_it_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_existing_temporary_name_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = tmp_path / "mine"
     mine.write_text("mine\n")
     monkeypatch.setattr(lines.secrets, "token_hex", lambda _: "0")
@@ -107,7 +107,7 @@ def test_a_name_beside_it_that_is_taken(tmp_path: Path, monkeypatch: pytest.Monk
     assert mine.read_text() == "mine\n" and not (tmp_path / "page").exists()
 
 
-def test_what_is_no_plain_file(tmp_path: Path) -> None:
+def test_special_and_missing_targets(tmp_path: Path) -> None:
     lines.write_whole(Path("/dev/zero"), "gone")
     assert Path("/dev/zero").is_char_device()
     with pytest.raises(IsADirectoryError):

@@ -46,7 +46,7 @@ def test_each_group_has_its_lock() -> None:
 
 
 @pytest.mark.parametrize("lock", ASKED)
-def test_a_lock_holds_what_is_asked_for_and_each_pin(lock: str) -> None:
+def test_locks_contain_every_requirement(lock: str) -> None:
     held = versions(lock)
     for asked in ASKED[lock]:
         name, _, rest = re.match(r"([a-z0-9-]+)(\[.*\])?(.*)", asked).groups()
@@ -59,13 +59,13 @@ def test_a_lock_holds_what_is_asked_for_and_each_pin(lock: str) -> None:
 
 
 @pytest.mark.parametrize("lock", ASKED)
-def test_every_version_has_hashes_and_no_address(lock: str) -> None:
+def test_versions_have_hashes_and_no_url(lock: str) -> None:
     for entry in entries(lock):
         assert re.match(r"[a-z0-9._-]+==[^ ]+ (;.+ )?\\\n +--hash=sha256:[0-9a-f]{64}", entry)
         assert "://" not in entry and "index-url" not in entry
 
 
-def test_whatever_a_script_installs_has_hashes() -> None:
+def test_scripts_install_only_hashed_packages() -> None:
     """Or is a file that lies there already."""
     scripts = [
         *(ROOT / "tools").iterdir(),
@@ -87,7 +87,7 @@ def test_whatever_a_script_installs_has_hashes() -> None:
     assert [line for line in called if "--require-hashes" not in line and "--no-index" not in line] == []
 
 
-def test_users_get_what_is_tested() -> None:
+def test_user_versions_match_tested_versions() -> None:
     use, test = versions("use"), versions("test")
     assert {name: test.get(name) for name in use} == use, "run tools/lock"
 
@@ -98,7 +98,7 @@ def test_users_get_ranges_and_the_checkout_exact_versions() -> None:
     assert [pin for name in GROUPS for pin in group(name) if "==" not in pin] == []
 
 
-def test_the_toolkit_is_of_one_version() -> None:
+def test_cuda_packages_share_one_version() -> None:
     """For `cuda-toolkit[nvcc]` alone pip takes crt and nvvm of a newer one, whose PTX this ptxas refuses."""
     held = versions("cuda")
     release = held.pop("cuda-toolkit")

@@ -19,7 +19,7 @@ def words(lines: list[str]) -> list[str]:
     return [line.split()[0] for line in lines[1:]]
 
 
-def test_the_hot_loop_stands_for_its_kernel() -> None:
+def test_hot_loop_represents_its_kernel() -> None:
     lines = machine_code.describe_kernel(LOOP, RAN, WARPS, USED)
     assert lines[0].split()[:3] == ["kernel", "measured", "32"]
     assert float(lines[0].split()[-1]) == pytest.approx(1 / TURNS)
@@ -27,7 +27,7 @@ def test_the_hot_loop_stands_for_its_kernel() -> None:
     assert "FFMA" in text and "STG" not in text and "MOV" not in text
 
 
-def test_a_kernel_without_a_hot_loop_is_gone_through_as_a_whole() -> None:
+def test_kernel_without_hot_loop_is_described_whole() -> None:
     straight = code("LDG.E R0, desc[UR6][R2.64]", FMA, "STG.E desc[UR6][R2.64], R0", "EXIT")
     lines = machine_code.describe_kernel(straight, [WARPS] * 4, WARPS, USED)
     assert float(lines[0].split()[-1]) == 1
@@ -41,19 +41,19 @@ def test_counts_by_opcode_give_the_trips_of_a_loop() -> None:
     assert machine_code.solve_counts(LOOP, homes, len(loops), counted) == pytest.approx(RAN, rel=1e-3)
 
 
-def test_what_no_request_was_made_of_did_not_run() -> None:
+def test_predicated_instructions_without_requests_did_not_run() -> None:
     guarded = code(FMA, "@P1 LDG.E R0, desc[UR6][R2.64]", "LDG.E R4, desc[UR6][R2.64]", "EXIT")
     assert machine_code.subtract_predicated(guarded, [WARPS] * 4, "LDG", WARPS) == [WARPS, 0, WARPS, WARPS]
     assert machine_code.subtract_predicated(guarded, [WARPS] * 4, "LDG", 2 * WARPS) == [WARPS] * 4
 
 
-def test_runs_must_be_of_the_kernel() -> None:
+def test_execution_counts_must_match_the_kernel() -> None:
     assert machine_code.parse_runs("8*1,800*3,8*2", 6) == RAN
     with pytest.raises(ValueError, match="is of 7 instructions, the kernel has 6"):
         machine_code.parse_runs("8*7", 6)
 
 
-def test_a_kernel_that_never_ends_is_none() -> None:
+def test_rejects_kernel_without_exit() -> None:
     with pytest.raises(Failure, match="it has no last instruction"):
         machine_code.describe_kernel(code(FMA, FMA), [WARPS] * 2, WARPS, USED)
 

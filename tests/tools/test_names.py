@@ -43,7 +43,7 @@ def sites(text: str) -> list[int]:
     return found
 
 
-def test_a_site_is_found() -> None:
+def test_finds_name_parsing() -> None:
     for text in (
         'rows["variant"].str.startswith("read")', 'row["case_id"].split(".")', "row.variant.partition('-')",
         're.match("x", row["variant"])', "rows.query(\"variant.str.contains('x')\")",
@@ -61,7 +61,7 @@ FILES = sorted(
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TOOLS).as_posix())
-def test_no_name_is_taken_apart(path: Path) -> None:
+def test_no_tool_parses_names(path: Path) -> None:
     name = path.relative_to(TOOLS).as_posix()
     if name != "occbench_tools/schema_upgrade.py":
         found = sites(path.read_text(encoding="utf-8"))

@@ -116,7 +116,7 @@ def source_of(figure: Figure) -> str:
     return " ".join(figure.texts[1].get_text().split())
 
 
-def test_what_the_figure_says(folder: Path) -> None:
+def test_figure_labels(folder: Path) -> None:
     figure = figure_of(folder, "block_size")
     assert source_of(figure) == "A GPU, 2025-01-31, commit 0123456789ab (modified)"
     panel, occupancy = figure.axes
@@ -131,7 +131,7 @@ def test_what_the_figure_says(folder: Path) -> None:
     assert occupancy.get_title(loc="left") == "Theoretical occupancy (%)"
 
 
-def test_an_environment_that_says_little_is_no_error(folder: Path) -> None:
+def test_incomplete_environment_is_not_an_error(folder: Path) -> None:
     env = json.loads((folder / "env.json").read_text())
     del env["created_utc"]
     (folder / "env.json").write_text(json.dumps(env | {"gpu": {}, "git_commit": None}))
@@ -139,7 +139,7 @@ def test_an_environment_that_says_little_is_no_error(folder: Path) -> None:
     assert source_of(figure) == "a GPU without a name, no date, no commit (modified)"
 
 
-def test_intervals_are_drawn_where_they_can_be_seen(folder: Path) -> None:
+def test_draws_visible_intervals(folder: Path) -> None:
     figure = figure_of(folder, "an_unknown_one")
     assert [a.get_ylabel() for a in figure.axes] == ["GB/s", "TFLOP/s"]
     (bars,) = (c for _, _, (c,) in figure.axes[0].containers[:1])
@@ -152,7 +152,7 @@ def test_intervals_are_drawn_where_they_can_be_seen(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("experiment", OWN)
-def test_strange_rows_are_no_error(folder: Path, experiment: str) -> None:
+def test_unusual_rows_are_not_an_error(folder: Path, experiment: str) -> None:
     """A run of few cases leaves panels empty; where it would leave all, the plain picture is drawn."""
     cases, env = read_folder(folder)
     rows = cases[cases["experiment"] == "an_unknown_one"]
@@ -236,7 +236,7 @@ def no_panel_is_a_third_empty(figure: Figure) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("experiment", ALL)
-def test_a_part_of_a_run_is_no_error(run: Path, experiment: str) -> None:
+def test_partial_run_is_not_an_error(run: Path, experiment: str) -> None:
     """Preset quick, or a run that was ended early."""
     cases, env = read_once(run)
     rows = cases[cases["experiment"] == experiment]
@@ -252,7 +252,7 @@ def joined(figure: Figure) -> list[int]:
 
 
 @pytest.mark.parametrize("experiment", ALL)
-def test_a_picture(run: Path, experiment: str) -> None:
+def test_picture_is_complete_and_legible(run: Path, experiment: str) -> None:
     """Of each experiment it is whole and legible, and its title is the first sentence of occbench explain."""
     figure = figure_of(run, experiment)
     is_drawn(figure)
@@ -269,7 +269,7 @@ def test_a_picture(run: Path, experiment: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("experiment", ALL)
-def test_too_few_points_are_marks_alone(run: Path, experiment: str) -> None:
+def test_too_few_points_are_not_joined(run: Path, experiment: str) -> None:
     """Of three values of each dial nothing is joined, and the picture says so."""
     cases, env = read_once(run)
     rows = cases[cases["experiment"] == experiment]
@@ -301,7 +301,7 @@ def test_the_model_is_a_grey_line(run: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["measured", "model"])
-def test_a_band_is_drawn_around_what_the_model_said(run: Path, source: str) -> None:
+def test_draws_the_prediction_band(run: Path, source: str) -> None:
     cases, env = read_once(run)
     rows = cases[cases["experiment"] == "shared_memory"].assign(source=source)
     ends = {
@@ -319,7 +319,7 @@ def test_a_band_is_drawn_around_what_the_model_said(run: Path, source: str) -> N
     assert "band:" not in source_of(plot.draw("shared_memory", rows, env))
 
 
-def test_an_experiment_without_a_room(tmp_path: Path) -> None:
+def test_unknown_experiment_is_drawn(tmp_path: Path) -> None:
     """What no tool has heard of is drawn as it describes itself."""
     name = "of_tomorrow"
     rows = [
@@ -374,7 +374,7 @@ def test_nothing_valid(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_committed_run_is_drawn_without_a_warning() -> None:
+def test_draws_committed_run_without_warnings() -> None:
     """A warning is an error here; real rows hold what made-up ones do not."""
     folder = made_up.newest_run("nvidia-h200")
     cases, env = read_folder(folder)

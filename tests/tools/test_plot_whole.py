@@ -40,7 +40,7 @@ def contrast(colour: str, paper: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_lines_stand_out_from_their_paper() -> None:
+def test_line_contrast() -> None:
     for colour in (*COLOURS, *SHADES):
         assert contrast(colour, PAPER) > 2 and contrast(DARK[colour], DARK[PAPER]) > 3, colour
     assert contrast(INK, PAPER) > 7 and contrast(DARK[INK], DARK[PAPER]) > 7
@@ -60,7 +60,7 @@ def test_predictions_have_a_picture(tmp_path: Path) -> None:
     assert apart and names == sorted(set(names) - apart) + sorted(apart)
 
 
-def test_where_occupancy_goes_has_a_picture(tmp_path: Path) -> None:
+def test_occupancy_losses_have_a_picture(tmp_path: Path) -> None:
     """The worst case of an experiment, and the grids of waves; not those whose blocks left no records."""
 
     def row(experiment: str, name: str, tail: float) -> dict[str, object]:
@@ -84,13 +84,13 @@ def test_where_occupancy_goes_has_a_picture(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["measured", "model"])
-def test_a_model_is_marked(source: str) -> None:
+def test_marks_model_runs(source: str) -> None:
     figure, *_ = plot.sheet.sheet(1)
     plot.head(figure, "Title", ENV | dict(source=source))
     assert ("MODEL, nothing here was measured" in source_of(figure)) == (source == "model")
 
 
-def test_a_long_title_has_room() -> None:
+def test_long_title_wraps() -> None:
     """A title of two lines stands above the line that says where the numbers come from, both above all."""
     figure, (axes,), _ = plot.sheet.sheet(1)
     plot.head(figure, "many words " * 10, ENV)
@@ -116,7 +116,7 @@ def test_colours_of_several_panels() -> None:
     assert all(len({found[size] for size in panel}) == len(panel) for panel in sizes)
 
 
-def test_panels_and_lines_have_the_names_of_the_findings() -> None:
+def test_panels_and_lines_use_finding_names() -> None:
     cases, env = read_folder(made_up.newest_run("nvidia-h200"))
 
     def drawn(experiment: str) -> tuple[list[str], set[str]]:
@@ -135,7 +135,7 @@ def test_panels_and_lines_have_the_names_of_the_findings() -> None:
     assert {"FMA chains", "reads"} <= labels
 
 
-def test_words_of_a_file_are_no_format() -> None:
+def test_text_from_files_is_not_a_format_string() -> None:
     """Those of findings.json may be anybody's."""
     words = {"ilp": "{0.__class__} {} $x$", "bare": "{x}"}
     assert value_text("ilp", 4, words["ilp"]) == "{0.__class__} 4 $x$"
@@ -145,7 +145,7 @@ def test_words_of_a_file_are_no_format() -> None:
 
 
 @pytest.mark.parametrize("colour", [*COLOURS, *SHADES])
-def test_a_name_has_the_contrast_of_small_letters(colour: str) -> None:
+def test_label_contrast_meets_wcag(colour: str) -> None:
     """WCAG 2.2, 1.4.3: 4.5 to 1."""
     assert contrast(letters(colour), PAPER) >= 4.5
     assert contrast(DARK[letters(colour)], DARK[PAPER]) >= 4.5

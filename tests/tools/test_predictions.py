@@ -47,7 +47,9 @@ def printed(capsys: pytest.CaptureFixture[str], *words: object) -> list[str]:
     return capsys.readouterr().out.splitlines()
 
 
-def test_another_model(known: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_model_option_uses_another_models_predictions(
+    known: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Its word counts, by case; of a case that it does not know nothing was said."""
     said = [row | dict(source="model") for row in rows_of("waves", [0.5, 0.5, 0.5])]
     model = made_up.write(tmp_path / "model", said)
@@ -95,7 +97,7 @@ def test_plain(known: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert heads.index("mean") + len("mean") == waves.index("9.0 %") + len("9.0 %")
 
 
-def test_aims_that_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_targets_met(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made_up.write(tmp_path / "good", rows_of("waves", [0.04, -0.04]))
     assert printed(capsys, folder)[-1].endswith("worst 25 %. All met.")
 
@@ -152,7 +154,7 @@ CELLS = len(counters.METRICS)
         (f"{HEAD}\nx{',1' * CELLS}\nx{',1' * CELLS}\n", "x stands there twice"),
     ],
 )
-def test_a_file_that_holds_no_counters(
+def test_rejects_file_without_counters(
     known: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, why: str
 ) -> None:
     (tmp_path / "c.csv").write_text(text)
@@ -161,7 +163,7 @@ def test_a_file_that_holds_no_counters(
     assert len(errors) == 1 and why in errors[0]
 
 
-def test_rows_of_before_the_model_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_rows_older_than_the_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made_up.write(tmp_path / "old", [])
     rules = validate.of_version(validate.schema(), 2)
     old = [column["name"] for column in rules["files"]["cases.csv"]["columns"]]
@@ -174,7 +176,7 @@ def test_rows_of_before_the_model_are_refused(tmp_path: Path, capsys: pytest.Cap
     assert "(schema_version 2) has no source: it is older than the model" in errors[0]
 
 
-def test_a_run_of_the_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_model_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made_up.write(tmp_path / "model", [row | dict(source="model") for row in KNOWN])
     assert predictions.main([str(folder)]) == 4
     assert "nothing in it was measured" in capsys.readouterr().err

@@ -83,7 +83,7 @@ def calls(folder: Path) -> list[str]:
     return (folder.parent / "calls").read_text().splitlines()
 
 
-def test_cases_are_read_twenty_at_a_time_and_only_once(folder: Path) -> None:
+def test_profiles_20_cases_per_call_and_each_once(folder: Path) -> None:
     assert run(folder, "--count", "25") == 0
     found = counted(folder)
     assert len({row["case_id"] for row in found}) == 25
@@ -115,10 +115,10 @@ def test_launches_metrics_and_replay(folder: Path, capsys: pytest.CaptureFixture
     assert " --set full --log-file" in calls(folder)[1] and "--metrics" not in calls(folder)[1]
     with pytest.raises(SystemExit) as stop:
         run(folder, "--case", "strange")
-    assert stop.value.code == 2 and "strange is no valid case" in capsys.readouterr().err
+    assert stop.value.code == 2 and "strange is not a valid case" in capsys.readouterr().err
 
 
-def test_other_metrics_than_those_that_are_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_metrics_missing_from_the_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "--count", "3", "--metrics", "sm__a.sum") == 0
     assert run(folder, "--count", "3", "--metrics", "sm__b.sum") == 4
     assert "counters.csv has no sm__b.sum; name another --output" in capsys.readouterr().err
@@ -137,7 +137,7 @@ def test_every_nth_case(folder: Path) -> None:
     }
 
 
-def test_a_metric_that_this_gpu_lacks(
+def test_skips_metrics_the_gpu_lacks(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("KNOWN", os.environ["KNOWN"].replace("sm__pipe_fp64_cycles_active", ""))
@@ -173,7 +173,7 @@ def test_ncu_fails(
     assert not (folder.parent / "run-ncu").exists()
 
 
-def test_a_case_without_an_answer(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_case_without_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     last = profile.choose_cases(read_folder(folder)[0], 10**6)[-1]
     first = made_up.cases()[0]["case_id"]
     (folder.parent / "occbench").write_text(f"#!/bin/sh\necho {first}\n")
@@ -182,14 +182,14 @@ def test_a_case_without_an_answer(folder: Path, capsys: pytest.CaptureFixture[st
     assert [row["case_id"] for row in counted(folder)] == [first]
 
 
-def test_time_is_over(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_time_limit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "--count", "12", "--seconds", "-1") == 1
     said = capsys.readouterr().err
     assert "the same call reads the rest" in said and "12 of 12 cases have no counters" in said
     assert not (folder.parent / "run-ncu").exists()
 
 
-def test_what_is_missing(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_inputs(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path / "none") == 4
     assert run(folder, "--ncu", "no-such-ncu") == 5
     assert profile.main([str(folder), "--occbench", str(tmp_path / "none")]) == 4

@@ -42,14 +42,14 @@ RUN = Path(__file__).with_name("runs") / "schema-3"
 
 @many
 @given(TREES)
-def test_json_is_read_as_it_was_written(tree: object) -> None:
+def test_json_round_trips(tree: object) -> None:
     for text in (json.dumps(tree), json.dumps(tree, ensure_ascii=False)):
         assert untrusted_files.parse_json(text) == tree
 
 
 @many
 @given(st.text(alphabet='[]{}",:\\ab01 \n'))
-def test_json_that_is_none_is_a_value_error(text: str) -> None:
+def test_invalid_json_raises_value_error(text: str) -> None:
     try:
         tree = untrusted_files.parse_json(text)
     except ValueError:
@@ -59,7 +59,7 @@ def test_json_that_is_none_is_a_value_error(text: str) -> None:
 
 @many
 @given(st.binary(max_size=300))
-def test_bytes_are_an_environment_or_a_value_error(tmp_path: Path, content: bytes) -> None:
+def test_invalid_env_json_raises(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "env.json").write_bytes(content)
     with pytest.raises((ValueError, untrusted_files.NotRegular), match=r"env\.json|zero bytes"):
         folder.read_env(tmp_path / "env.json")
@@ -67,7 +67,7 @@ def test_bytes_are_an_environment_or_a_value_error(tmp_path: Path, content: byte
 
 @many
 @given(st.integers(0, 40), st.integers(0, 200), CELLS, st.booleans())
-def test_a_changed_cell_is_read_or_refused(
+def test_changed_cell_is_read_or_rejected(
     tmp_path: Path, row: int, column: int, cell: str, strict: bool
 ) -> None:
     with (RUN / "cases.csv").open(newline="") as text:
@@ -88,14 +88,14 @@ def test_a_changed_cell_is_read_or_refused(
 
 @many
 @given(st.lists(st.text(max_size=20), max_size=12))
-def test_what_ncu_printed_is_read_or_refused(lines: list[str]) -> None:
+def test_ncu_output_is_read_or_rejected(lines: list[str]) -> None:
     with contextlib.suppress(import_ncu.NotNcu):
         import_ncu.per_case(import_ncu.csv_launches(lines))
 
 
 @many
 @given(st.text())
-def test_a_terminal_gets_printable_text(text: str) -> None:
+def test_terminal_text_is_printable(text: str) -> None:
     shown = escape.printable(text)
     assert all(sign.isprintable() or sign in "\n" for sign in shown)
     assert escape.printable(shown) == shown
@@ -103,7 +103,7 @@ def test_a_terminal_gets_printable_text(text: str) -> None:
 
 @many
 @given(st.text())
-def test_an_exported_cell_begins_no_formula(text: str) -> None:
+def test_exported_cells_are_not_formulas(text: str) -> None:
     shown = escape.cell(text)
     if shown[:1] in ("=", "+", "-", "@", "\t", "\r"):
         float(shown)

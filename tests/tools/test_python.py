@@ -54,7 +54,7 @@ def footprints(seed: int) -> np.ndarray:
 
 
 @pytest.mark.skipif(not built(), reason="no occbench is built")
-def test_its_answers_are_the_programs() -> None:
+def test_matches_the_program() -> None:
     names = np.array(["h200", "a100", "v100", "t4", "rtx5090", "cc8.6", "p100"])
     asked = footprints(7)
     devices = names[np.random.default_rng(8).integers(0, len(names), COUNT)]
@@ -81,7 +81,7 @@ def test_its_answers_are_the_programs() -> None:
     assert 0.4 < np.isfinite(found.waves).mean() < 0.9
 
 
-def test_a_hundred_thousand_in_a_second() -> None:
+def test_100000_queries_take_under_a_second() -> None:
     asked = footprints(9)
     begun = time.process_time()
     found = occbench.occupancy("h200", *asked)
@@ -89,7 +89,7 @@ def test_a_hundred_thousand_in_a_second() -> None:
     assert found.blocks_per_sm.shape == (COUNT,)
 
 
-def test_numbers_in_numbers_out_and_arrays_in_arrays_out() -> None:
+def test_scalars_and_arrays() -> None:
     one = occbench.occupancy(device="h200", block_size=256, registers=40, dynamic_smem=16384)
     assert (one.blocks_per_sm, one.occupancy, one.limiters, one.status) == (6, 0.75, "registers", "ok")
     assert isinstance(one.blocks_per_sm, int) and isinstance(one.occupancy, float) and one.launches
@@ -125,7 +125,7 @@ def test_bad_input(words: dict[str, object], sentence: str) -> None:
         occbench.occupancy(**dict(device="h200", block_size=256, registers=32) | words)
 
 
-def test_a_message_ends_within_its_buffer() -> None:
+def test_message_is_null_terminated_in_its_buffer() -> None:
     launch = np.array([256, 32, 0, 0, 1, 1, -1, 1024, 0, 0], dtype=np.int64)
     message = ctypes.create_string_buffer(b"????", 4)
     library().occbench_status(b"unknown", launch.ctypes.data, message, 3)
@@ -141,13 +141,13 @@ def test_a_folder_as_data_frames() -> None:
         occbench.read("/nowhere")
 
 
-def test_the_tools_use_it_where_it_is_there() -> None:
+def test_tools_use_the_module() -> None:
     found = steps.residencies(None, "h200", [steps.Footprint(256, 40), steps.Footprint(1024, 65)])
     assert [each.blocks for each in found] == [6, 0] and found[1].status.startswith("cannot launch")
     assert steps.caps(None, "h200", steps.Footprint(256, 0)) == [255, 128, 80, 64, 48, 40, 32]
 
 
-def test_reading_a_folder_says_what_it_needs() -> None:
+def test_read_without_pandas_names_the_package() -> None:
     code = "import sys; sys.modules['pandas'] = None\nimport occbench\n"
     code += "try: occbench.read('.')\nexcept ImportError as error: print(error)\n"
     environment = os.environ | {"PYTHONPATH": f"{REPOSITORY / 'python'}:{REPOSITORY / 'tools'}"}

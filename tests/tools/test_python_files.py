@@ -41,7 +41,7 @@ def cells(row: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("path", "words", "asked"), calls())
-def test_it_answers_as_the_program(path: Path, words: list[str], asked: dict[str, Any]) -> None:
+def test_matches_the_program(path: Path, words: list[str], asked: dict[str, Any]) -> None:
     options = {words[n][2:].replace("-", "_"): words[n + 1] for n in range(0, len(words), 2)}
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
@@ -58,7 +58,7 @@ def test_it_answers_as_the_program(path: Path, words: list[str], asked: dict[str
         assert not difference([cells(row) for row in rows], asked["rows"])
 
 
-def test_what_is_missing(tmp_path: Path) -> None:
+def test_missing_inputs(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         occbench.calc(tmp_path / "none")
     with pytest.raises(ValueError, match="gives no block size"):
@@ -75,7 +75,7 @@ def test_what_is_missing(tmp_path: Path) -> None:
         *(f"nvlink_v/{n}.txt" for n in ("functions", "ptxas", "shared")),
     ],
 )
-def test_caps_reads_a_compilers_text_as_calc_does(file: str) -> None:
+def test_caps_and_calc_parse_compiler_output_alike(file: str) -> None:
     """`caps` has its own reader of what its own calls of ptxas and nvlink print for one architecture."""
     with warnings.catch_warnings(action="ignore"):
         rows = occbench.calc(FORMS / file, block_size=128)

@@ -55,7 +55,7 @@ def cell(value: object) -> str:
 @pytest.mark.skipif(not built(), reason="no occbench is built")
 @pytest.mark.filterwarnings("ignore:.*has sections of GPU code that overlap")  # one file of the corpus
 @pytest.mark.parametrize("path", [CUBIN, CORPUS, FORMS, built()], ids=["cubin", "corpus", "forms", "program"])
-def test_it_reads_what_the_program_reads(path: Path) -> None:
+def test_matches_the_program(path: Path) -> None:
     words = [built(), "inspect", path, "--block-size", "256", "--format", "csv"]
     said = list(csv.DictReader(io.StringIO(subprocess.run(words, capture_output=True, text=True).stdout)))
     kernels = occbench.inspect(path)
@@ -87,20 +87,20 @@ def test_fields() -> None:
     assert kernels["shared"].static_smem == 12000 and bounded.constant_bytes["0"] > 0
 
 
-def test_a_cache_of_triton(tmp_path: Path) -> None:
+def test_triton_cache(tmp_path: Path) -> None:
     shutil.copy(CUBIN, tmp_path / "k.cubin")
     (tmp_path / "k.json").write_text(json.dumps(dict(num_warps=4, shared=65536)))
     kernels = occbench.inspect(tmp_path)
     assert {(kernel.block_size, kernel.dynamic_smem) for kernel in kernels} == {(128, 65536)}
 
 
-def test_a_table_of_them() -> None:
+def test_kernels_convert_to_a_data_frame() -> None:
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame(occbench.inspect(CUBIN))
     assert table.loc[table["registers"].idxmax(), "name"].startswith(("hungry", "local_array"))
 
 
-def test_the_rest_is_answered_and_what_is_damaged_is_warned_of(tmp_path: Path) -> None:
+def test_warns_about_damaged_file_and_reads_the_rest(tmp_path: Path) -> None:
     shutil.copy(CUBIN, tmp_path / "a.cubin")
     (tmp_path / "b.cubin").write_bytes(CUBIN.read_bytes()[:3000])
     with pytest.warns(UserWarning, match=r"b\.cubin.*is cut off"):
@@ -111,8 +111,8 @@ def test_the_rest_is_answered_and_what_is_damaged_is_warned_of(tmp_path: Path) -
     ("content", "error", "sentence"),
     [
         (None, FileNotFoundError, "No such file"),
-        (b"", ValueError, "is no cubin, fatbin, object, archive, library or program"),
-        (b"no ELF file", ValueError, "is no cubin, fatbin, object, archive, library or program"),
+        (b"", ValueError, "is not a cubin, fatbin, object, archive, library or program"),
+        (b"no ELF file", ValueError, "is not a cubin, fatbin, object, archive, library or program"),
         (CUBIN.read_bytes()[:3000] if CUBIN.exists() else b"", ValueError, "is cut off"),
     ],
     ids=["missing", "empty", "text", "cut"],

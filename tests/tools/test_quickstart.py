@@ -56,7 +56,7 @@ def call(root: Path, words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_compiler_cannot_be_done_without_and_one_line_says_so(bare: Path) -> None:
+def test_missing_compiler_is_one_line(bare: Path) -> None:
     link(bare, "python3", sys.executable)
     done = call(bare, "need_packages")
     assert done.returncode == 5
@@ -64,7 +64,7 @@ def test_a_compiler_cannot_be_done_without_and_one_line_says_so(bare: Path) -> N
     assert "quickstart: g++ cannot be done without; install, by the names your distribution" in done.stderr
 
 
-def test_where_apt_get_is_the_line_is_its_call(bare: Path) -> None:
+def test_suggests_apt_get_if_present(bare: Path) -> None:
     link(bare, "python3", sys.executable)
     script(bare, "apt-get", "exit 100")  # no network, or no rights
     done = call(bare, "need_packages")
@@ -72,7 +72,7 @@ def test_where_apt_get_is_the_line_is_its_call(bare: Path) -> None:
     assert "as root: apt-get install g++ cmake ninja-build git" in done.stderr.splitlines()[-1]
 
 
-def test_what_pypi_and_cmake_bring_stops_nothing(bare: Path) -> None:
+def test_packages_available_elsewhere_do_not_stop(bare: Path) -> None:
     link(bare, "python3", sys.executable)
     script(bare, "g++", "exit 0")
     done = call(bare, "need_packages /nowhere/x.h libx-dev fetch nowhere faster go-on; echo ${to_fetch[@]}")
@@ -82,14 +82,14 @@ def test_what_pypi_and_cmake_bring_stops_nothing(bare: Path) -> None:
     assert "faster" not in done.stdout.split()
 
 
-def test_another_compiler_serves(bare: Path) -> None:
+def test_accepts_another_compiler(bare: Path) -> None:
     link(bare, "python3", sys.executable)
     script(bare, "clang++", "exit 0")
     assert call(bare, "CXX=clang++; need_packages").returncode == 0
 
 
 @pytest.mark.parametrize("newer", [True, False])
-def test_a_python_too_old_is_passed_over(bare: Path, newer: bool) -> None:
+def test_skips_python_that_is_too_old(bare: Path, newer: bool) -> None:
     script(bare, "g++", "exit 0")
     script(bare, "python3", "exit 1")  # what new_enough hears of 3.10
     if newer:
@@ -98,7 +98,7 @@ def test_a_python_too_old_is_passed_over(bare: Path, newer: bool) -> None:
     assert (done.returncode, done.stdout) == ((0, "python3.12\n") if newer else (5, ""))
 
 
-def test_a_fetch_that_fails_names_the_packages_in_one_line(bare: Path) -> None:
+def test_failed_fetch_names_the_packages(bare: Path) -> None:
     script(bare, "cmake", "echo 'CMake Error at benchmark-subbuild/x.cmake: Could not resolve host'; exit 1")
     done = call(bare, "to_fetch=(libbenchmark-dev libcli11-dev); configure release")
     assert done.returncode == 5
@@ -110,7 +110,7 @@ def test_a_fetch_that_fails_names_the_packages_in_one_line(bare: Path) -> None:
     assert "a library is too old here" in done.stderr
 
 
-def test_any_other_failure_of_cmake_is_shown_whole(bare: Path) -> None:
+def test_shows_other_cmake_errors_in_full(bare: Path) -> None:
     script(bare, "cmake", "echo 'CMake Error: no CUDA compiler'; exit 1")
     done = call(bare, "to_fetch=(libbenchmark-dev); configure release; echo unreached")
     assert (done.returncode, done.stdout) == (1, "")
@@ -118,7 +118,7 @@ def test_any_other_failure_of_cmake_is_shown_whole(bare: Path) -> None:
 
 
 @pytest.mark.parametrize("older", [True, False])
-def test_cmake_and_ninja_come_from_pypi_where_they_lack(bare: Path, older: bool) -> None:
+def test_installs_missing_cmake_from_pypi(bare: Path, older: bool) -> None:
     if older:
         script(bare, "cmake", "echo 'cmake version 3.22.1'")
     done = call(bare, 'pip_install() { echo "pip: $*"; }; need_cmake')
@@ -142,7 +142,7 @@ esac"""
     assert (done.returncode, done.stdout) == (0, "pip --python build/venv/bin/python install x\n")
 
 
-def test_pip_installs_by_hashes_alone_and_the_tools_without_what_they_ask_for(bare: Path) -> None:
+def test_pip_requires_hashes_and_no_dependencies(bare: Path) -> None:
     """Neither a dependency nor what builds a package comes past the lock; a second call installs nothing."""
     link(bare, "touch", shutil.which("touch"))
     words = 'find_python() { :; }; make_venv() { :; }; venv_pip() { echo "pip $*" >&3; }; exec 3>&1; '
@@ -157,7 +157,7 @@ def test_pip_installs_by_hashes_alone_and_the_tools_without_what_they_ask_for(ba
     ]
 
 
-def test_a_package_with_another_hash_is_not_installed(bare: Path) -> None:
+def test_rejects_package_with_wrong_hash(bare: Path) -> None:
     wheel = bare / "planted-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as file:
         file.writestr("planted-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
@@ -173,7 +173,7 @@ def test_a_package_with_another_hash_is_not_installed(bare: Path) -> None:
     assert not (bare / "here").exists()
 
 
-def test_packages_are_named_with_their_versions(bare: Path) -> None:
+def test_reports_installed_package_versions(bare: Path) -> None:
     link(bare, "paste", shutil.which("paste"))
     script(bare, "apt-get", "exit 0")
     script(bare, "sudo", '"$@"')
@@ -203,33 +203,33 @@ def plan(bare: Path, words: str = "plan_nvcc") -> subprocess.CompletedProcess[st
     return call(bare, f"find() {{ :; }}; {words}; echo ${{nvcc_from_pypi:-here}}")  # not the machine's own
 
 
-def test_nvcc_that_is_here_is_taken(bare: Path, toolkit: Path) -> None:
+def test_uses_present_nvcc(bare: Path, toolkit: Path) -> None:
     driver(bare, "13.0")
     done = plan(bare)
     assert (done.returncode, done.stdout, done.stderr) == (0, "here\n", ""), toolkit
 
 
-def test_without_nvcc_that_of_pypi_is_planned_before_anything_is_installed(bare: Path) -> None:
+def test_plans_nvcc_from_pypi_if_missing(bare: Path) -> None:
     done = plan(bare)
     assert (done.returncode, done.stdout) == (0, "1\n")
     assert done.stderr == "quickstart: nvcc 12.4 or newer is needed: taking CUDA 13.0 from PyPI\n"
 
 
 @pytest.mark.parametrize("part", ["include/cuda_runtime.h", "lib64/libcudart_static.a", "nvvm/bin/cicc"])
-def test_half_of_a_toolkit_is_passed_over(bare: Path, toolkit: Path, part: str) -> None:
+def test_skips_incomplete_toolkit(bare: Path, toolkit: Path, part: str) -> None:
     (toolkit / part).unlink()
     done = plan(bare)
     assert done.stdout == "1\n" and len(done.stderr.splitlines()) == 1
     assert f"{bare}/bin/nvcc is without the rest of its toolkit: taking CUDA 13.0 from PyPI" in done.stderr
 
 
-def test_an_older_nvcc_is_passed_over(bare: Path, toolkit: Path) -> None:
+def test_skips_older_nvcc(bare: Path, toolkit: Path) -> None:
     script(toolkit, "nvcc", "echo 'Cuda compilation tools, release 12.3, V12.3.52'")
     done = plan(bare)
     assert done.stdout == "1\n" and f"{bare}/bin/nvcc is 12.3: taking" in done.stderr
 
 
-def test_an_older_driver_is_told_what_it_can_do(bare: Path, toolkit: Path) -> None:
+def test_older_driver_gets_advice(bare: Path, toolkit: Path) -> None:
     driver(bare, "12.4")
     done = plan(bare)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (5, "", 1), toolkit
@@ -238,14 +238,14 @@ def test_an_older_driver_is_told_what_it_can_do(bare: Path, toolkit: Path) -> No
     assert plan(bare, "model=1; plan_nvcc").stdout == "here\n"  # no kernel will run
 
 
-def test_where_nvcc_is_newer_than_the_driver_only_in_its_minor_version(bare: Path, toolkit: Path) -> None:
+def test_accepts_nvcc_with_newer_minor_version(bare: Path, toolkit: Path) -> None:
     script(toolkit, "nvcc", "echo 'Cuda compilation tools, release 13.5, V13.5.1'")
     driver(bare, "13.0")
     assert plan(bare).stdout == "here\n"
 
 
 @pytest.mark.skipif(not shutil.which("flock"), reason="no flock here")
-def test_two_at_once_and_no_room_are_one_line_each(bare: Path) -> None:
+def test_lock_and_disk_space_errors_are_one_line(bare: Path) -> None:
     for name in ("flock", "df", "tail", "sleep"):
         link(bare, name, shutil.which(name))
     second = call(bare, "begin 1; exec bash -c 'exec 8>&9; source tools/lib.sh; begin 1' quickstart")
@@ -257,14 +257,14 @@ def test_two_at_once_and_no_room_are_one_line_each(bare: Path) -> None:
     assert call(bare, "begin 1").returncode == 0
 
 
-def test_a_checkout_that_cannot_be_written_to(bare: Path) -> None:
+def test_read_only_checkout(bare: Path) -> None:
     (bare / "build").touch()  # in the way, as a read-only file system is: also for root
     done = call(bare, "begin 1")
     said = f"quickstart: {bare} cannot be written to; copy it to where it can\n"
     assert (done.returncode, done.stderr) == (4, said)
 
 
-def test_pip_that_fails_says_one_line_and_the_environment_is_made_anew(bare: Path) -> None:
+def test_pip_failure_is_one_line_and_recreates_the_venv(bare: Path) -> None:
     words = "find_python() { python=python3; }; "
     words += 'venv_pip() { echo "no matching distribution" >&2; return 1; }; '
     script(bare, "python3", 'echo "$*" >>venvs; mkdir -p build/venv/bin; exit 0')
@@ -280,7 +280,7 @@ def test_pip_that_fails_says_one_line_and_the_environment_is_made_anew(bare: Pat
     assert not (bare / "build/venv/.unfinished").exists()
 
 
-def test_the_commands_of_the_tree_where_a_path_has_a_blank(tmp_path: Path) -> None:
+def test_tree_commands_work_in_a_path_with_blanks(tmp_path: Path) -> None:
     tree = tmp_path / "a tree"
     (tree / "tools/occbench_tools").mkdir(parents=True)
     shutil.copytree(LIB.parent / "locks", tree / "tools/locks")
@@ -304,7 +304,7 @@ def skip_building(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("elsewhere", [True, False])
-def test_where_the_paths_that_it_prints_start(tmp_path: Path, elsewhere: bool) -> None:
+def test_prints_cd_if_called_from_elsewhere(tmp_path: Path, elsewhere: bool) -> None:
     tree = tmp_path / "a tree"
     shutil.copytree(LIB.parent, tree / "tools", ignore=shutil.ignore_patterns("__pycache__"))
     skip_building(tree)
@@ -327,7 +327,7 @@ def test_where_the_paths_that_it_prints_start(tmp_path: Path, elsewhere: bool) -
 
 @pytest.mark.slow
 @pytest.mark.skipif(not built(), reason="no occbench is built")
-def test_each_path_and_each_command_that_it_prints_is_there(tmp_path: Path) -> None:
+def test_printed_paths_and_commands_exist(tmp_path: Path) -> None:
     """quickstart on a model, where all is installed and built already."""
     root = LIB.parents[1]
     shutil.copytree(root / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__"))
@@ -359,7 +359,7 @@ def test_each_path_and_each_command_that_it_prints_is_there(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_without_pypi_the_packages_of_this_python_serve(tmp_path: Path) -> None:
+def test_uses_installed_packages_without_pypi(tmp_path: Path) -> None:
     """As on a machine of a cluster, whose Python has what the tools want."""
     root = LIB.parents[1]
     (tmp_path / "tools").mkdir()

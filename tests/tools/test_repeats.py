@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from occbench_tools.repeats import repeated
+from occbench_tools.repeats import repeated_instructions
 from test_audit import code
 
 LOAD = "LDG.E R9, desc[UR6][R2.64+0x80]"
@@ -29,7 +29,7 @@ LOAD = "LDG.E R9, desc[UR6][R2.64+0x80]"
         (["MOV R2, R5", LOAD, "MOV R5, R4", "MOV R4, R2"], False),  # two places in turn
     ],
 )
-def test_what_every_turn_loads_again(lines: list[str], same: bool) -> None:
+def test_marks_loads_repeated_every_iteration(lines: list[str], same: bool) -> None:
     """Of the same address, whichever registers it goes through."""
-    marked = repeated(code(*lines))
+    marked = repeated_instructions(code(*lines))
     assert [again for again, line in zip(marked, lines, strict=True) if line == LOAD] == [same]

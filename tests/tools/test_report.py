@@ -29,7 +29,7 @@ def unpacked(column: Any, count: int) -> list[Any]:  # noqa: ANN401
     return [column["d"][i] for i in column["i"]] if "d" in column else [column["c"]] * count
 
 
-def test_every_row_is_in_the_page_once(run: Path, tmp_path: Path) -> None:
+def test_page_contains_every_row_once(run: Path, tmp_path: Path) -> None:
     target = tmp_path / "page.html"
     assert report.main([str(run), "--output", str(target)]) == 0
     shown = document(target)
@@ -73,7 +73,7 @@ def test_with_the_cliffs_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert steps and {step[f"{end}_case_id"] for step in steps for end in ("from", "to")} <= ids
 
 
-def test_a_chart_is_as_the_experiment_describes_itself(run: Path, tmp_path: Path) -> None:
+def test_chart_matches_the_experiments_description(run: Path, tmp_path: Path) -> None:
     """Its question, dial and scale; and the lines of the picture's first panel are seen first."""
     target = tmp_path / "page.html"
     report.main([str(run), "--output", str(target)])
@@ -94,7 +94,7 @@ def test_a_chart_is_as_the_experiment_describes_itself(run: Path, tmp_path: Path
         assert any(re.match(pattern, label) for label in labels)
 
 
-def test_lines_that_the_headline_names_are_seen_first(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shows_the_headlines_lines_first(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def shown(*names: str) -> tuple[str, list[str]]:
         said = {"latency_hiding": Sentences(["Words."], cases=names)}
         monkeypatch.setattr(payload.Run, "findings", property(lambda _: said))
@@ -128,7 +128,7 @@ def test_bytes_in_flight() -> None:
 
 
 @pytest.mark.slow
-def test_model_beside_measured_only_if_asked(
+def test_model_with_measured_run_needs_allow_model(
     run: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "page.html"
@@ -178,7 +178,9 @@ def test_bad_input(
     assert words in said and said.count("\n") == 1
 
 
-def test_no_folder_and_no_place(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_folder_and_missing_output_folder(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert report.main([str(tmp_path / "nowhere")]) == 4
     assert report.main([str(run), "--output", str(tmp_path / "no" / "page.html")]) == 4
     assert capsys.readouterr().err.count("\n") == 2

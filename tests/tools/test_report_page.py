@@ -146,7 +146,7 @@ def test_in_a_browser(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert_quiet(browser, page)
 
 
-def test_keys_theme_and_paper(browser: Any, run: Path, tmp_path: Path) -> None:  # noqa: ANN401
+def test_keyboard_theme_and_print(browser: Any, run: Path, tmp_path: Path) -> None:  # noqa: ANN401
     from selenium.webdriver.common.keys import Keys
 
     page = tmp_path / "page.html"
@@ -179,7 +179,7 @@ def test_keys_theme_and_paper(browser: Any, run: Path, tmp_path: Path) -> None: 
     assert_quiet(browser, page)
 
 
-def test_hostile_words_stay_words(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
+def test_hostile_text_is_not_executed(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
     rows = [row for row in cases() if row["experiment"] in ("shared_memory", "block_size")]
     for row in rows[::3]:
         row |= dict(variant=EVIL, curve=EVIL, data_type=EVIL)
@@ -207,7 +207,7 @@ def test_hostile_words_stay_words(browser: Any, tmp_path: Path) -> None:  # noqa
     assert_quiet(browser, page)
 
 
-def test_an_experiment_takes_no_place_of_the_pages_own(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
+def test_experiment_names_do_not_clash_with_page_ids(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
     """What has the id `uPlot` would stand for it."""
     rows = [row for row in cases() if row["experiment"] == "registers"]
     names = ["uPlot", "sections", "footer", "row", "data", "main"]
@@ -243,7 +243,7 @@ def test_model_is_marked_in_every_entry(browser: Any, run: Path, model: Path, tm
     assert not browser.find_element("id", "banner").is_displayed()
 
 
-def test_what_quickstart_leaves(browser: Any, quick: Path, tmp_path: Path) -> None:  # noqa: ANN401
+def test_page_of_a_quickstart_run(browser: Any, quick: Path, tmp_path: Path) -> None:  # noqa: ANN401
     page = tmp_path / "page.html"
     assert report.main([str(quick), "--output", str(page)]) == 0
     asked = json.loads((quick / "env.json").read_text())["experiments"]
@@ -270,7 +270,7 @@ def one_each() -> list[dict[str, Any]]:
     ],
     ids=["one experiment", "one case", "one case each", "nothing on a log axis", "unknown"],
 )
-def test_whatever_a_run_holds(browser: Any, tmp_path: Path, rows: list[dict[str, Any]]) -> None:  # noqa: ANN401
+def test_page_of_unusual_runs(browser: Any, tmp_path: Path, rows: list[dict[str, Any]]) -> None:  # noqa: ANN401
     page = tmp_path / "page.html"
     assert report.main([str(write(tmp_path / "run", rows)), "--output", str(page)]) == 0
     assert_whole(opened(browser, page), page)
@@ -283,7 +283,7 @@ def test_devices_and_a_model_beside_them(browser: Any, run: Path, quick: Path, t
         assert_whole(opened(browser, page), page)
 
 
-def test_what_a_model_says_is_marked(browser: Any, tmp_path: Path, quick: Path) -> None:  # noqa: ANN401
+def test_predictions_are_marked(browser: Any, tmp_path: Path, quick: Path) -> None:  # noqa: ANN401
     """In each section, and at the side where a device stands beside it."""
     page, entry = tmp_path / "page.html", "#findings a[href='#experiment-registers'] + p"
     own = write(tmp_path / "own", [row for row in cases() if row["experiment"] == "latency_hiding"])
@@ -297,7 +297,7 @@ def test_what_a_model_says_is_marked(browser: Any, tmp_path: Path, quick: Path) 
     assert not browser.find_element("css selector", measured).text.startswith("Predicted")
 
 
-def test_one_that_fails_takes_no_other_down(
+def test_one_failing_section_does_not_stop_the_others(
     browser: Any,  # noqa: ANN401
     run: Path,
     tmp_path: Path,
@@ -354,7 +354,7 @@ def two_devices(once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-def test_no_chart_is_cut(browser: Any, two_devices: Path, width: int) -> None:  # noqa: ANN401
+def test_charts_are_not_clipped(browser: Any, two_devices: Path, width: int) -> None:  # noqa: ANN401
     """Of two devices: the words of a chart are within it and over no others; the picture fits its place."""
     page = two_devices
     metrics = dict(width=width, height=844, deviceScaleFactor=1, mobile=width < 760)
@@ -376,7 +376,7 @@ def test_no_chart_is_cut(browser: Any, two_devices: Path, width: int) -> None:  
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_a_band_stands_around_what_the_model_said(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
+def test_draws_the_prediction_band(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
     ends = dict(throughput_predicted_low=0.9, throughput_predicted_high=1.2)
     rows = [
         made_up.with_prediction(row) | {name: share * row["throughput"] for name, share in ends.items()}

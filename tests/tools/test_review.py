@@ -81,7 +81,7 @@ def line_of(result: dict[str, Any]) -> tuple[str, int]:
 
 
 @needs_tools
-def test_findings_stand_at_their_lines(run: Run) -> None:
+def test_findings_have_source_lines(run: Run) -> None:
     done = run("occbench", "inspect", "k.cubin", "--format", "sarif", "--fail-on", "barriers>0")
     found = results_of(done.stdout)
     assert done.returncode == 1 and set(found) == {"spills", "bound_not_met", "fail_on"}
@@ -92,7 +92,7 @@ def test_findings_stand_at_their_lines(run: Run) -> None:
 
 
 @needs_tools
-def test_without_lines_a_finding_stands_at_the_binary(run: Run, tmp_path: Path) -> None:
+def test_without_line_info_findings_name_the_binary(run: Run, tmp_path: Path) -> None:
     bare = tmp_path / "a b%.cubin"
     assert run("nvcc", "-arch=sm_90", "-cubin", "-o", bare, "k.cu").returncode == 0
     found = results_of(run("occbench", "inspect", bare, "--format", "sarif").stdout)
@@ -102,7 +102,7 @@ def test_without_lines_a_finding_stands_at_the_binary(run: Run, tmp_path: Path) 
 
 
 @needs_tools
-def test_what_cannot_be_read_is_a_notification(run: Run, tmp_path: Path) -> None:
+def test_unreadable_file_is_a_sarif_notification(run: Run, tmp_path: Path) -> None:
     (tmp_path / "broken").write_bytes(b"\x7fELF")
     done = run("occbench", "inspect", "k.cubin", tmp_path / "broken", "--format", "sarif")
     (invocation,) = json.loads(done.stdout)["runs"][0]["invocations"]
@@ -111,7 +111,7 @@ def test_what_cannot_be_read_is_a_notification(run: Run, tmp_path: Path) -> None
 
 
 @needs_tools
-def test_a_regression_is_annotated_at_its_line(run: Run, tmp_path: Path) -> None:
+def test_annotates_a_regression_at_its_line(run: Run, tmp_path: Path) -> None:
     summary, sarif = tmp_path / "summary.md", tmp_path / "k.sarif"
     words = [CHECK, "--build", BUILD, "--file", "k.cubin", "--base", "HEAD~1", "--sarif", sarif]
     done = run(*words, GITHUB_STEP_SUMMARY=str(summary))
@@ -142,7 +142,7 @@ def test_exit_codes(run: Run, changed: list[str], code: int, complaint: str) -> 
 
 
 @needs_tools
-def test_a_file_that_cannot_be_written_is_one_line(run: Run) -> None:
+def test_unwritable_file_is_one_line(run: Run) -> None:
     words = (CHECK, "--build", "true", "--file", "k.cubin", "--sarif")
     done = run(*words, "missing/x")
     assert (done.returncode, done.stderr.splitlines()[1:]) == (4, [])
@@ -151,7 +151,7 @@ def test_a_file_that_cannot_be_written_is_one_line(run: Run) -> None:
 
 
 @needs_tools
-def test_a_part_of_a_repository_is_built_in_both_commits(run: Run, repository: Path) -> None:
+def test_builds_a_subfolder_in_both_commits(run: Run, repository: Path) -> None:
     build = f"ls CMakeLists.txt >&2; cp {repository}/k.cubin ."
     words = f"cd part && {CHECK} --build '{build}' --file k.cubin --base HEAD"
     assert run("bash", "-c", words).returncode == 0
@@ -168,7 +168,7 @@ def test_a_part_of_a_repository_is_built_in_both_commits(run: Run, repository: P
         ("", "occbench_check(kernels): wants a target and FAIL_ON CONDITION"),
     ],
 )
-def test_a_build_fails_where_the_condition_is_true(
+def test_build_fails_if_the_condition_holds(
     run: Run, repository: Path, tmp_path: Path, words: str, complaint: str
 ) -> None:
     shutil.copy(repository / "k.cubin", tmp_path)

@@ -30,7 +30,7 @@ from parts import lay
 RUNS = Path(__file__).with_name("runs")
 
 
-def test_what_a_name_said_becomes_columns() -> None:
+def test_converts_case_names_to_columns() -> None:
     marks = {"": {}, ".r8": dict(asked_resident_blocks=8), ".s4096": dict(asked_ballast_bytes=4096)}
     marks[".r1.g133.t200us"] = dict(asked_resident_blocks=1, asked_grid_size=133, asked_block_s=2e-4)
     marks[".w3.t4us"] = dict(asked_waves=3, asked_block_s=4e-6)
@@ -44,7 +44,7 @@ def test_what_a_name_said_becomes_columns() -> None:
 
 
 @pytest.mark.parametrize("version", SCHEMA_VERSIONS[:-1])
-def test_every_tool_reads_it(
+def test_every_tool_reads_old_schemas(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = RUNS / f"schema-{version}"
@@ -59,7 +59,7 @@ def test_every_tool_reads_it(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_names_and_values_are_the_newest() -> None:
+def test_upgrades_names_and_values() -> None:
     """What schema.json says that an entry `was`: in rows, and in env.json at any depth."""
     of_six = read_folder(RUNS / "schema-6")
     assert (of_six.valid["cycles_per_iteration"] > 0).all() and "cycles_per_pass" not in of_six.cases
@@ -73,7 +73,7 @@ def test_names_and_values_are_the_newest() -> None:
     assert rows["speeds"].dropna().tolist() == ["two_in_phases", "one"]
 
 
-def test_an_old_name_of_a_column_is_taken_and_the_new_one_said() -> None:
+def test_old_column_name_warns_with_the_new_one() -> None:
     cases = schema_upgrade.Cases(read_folder(RUNS / "schema-6").cases)
     with pytest.warns(FutureWarning, match="column own_cycles_per_pass is own_cycles_per_iteration now"):
         old = cases[cases["status"] == "valid"]["own_cycles_per_pass"]
@@ -82,7 +82,7 @@ def test_an_old_name_of_a_column_is_taken_and_the_new_one_said() -> None:
         cases["cycles_per_turn"]
 
 
-def test_old_values_are_allowed_in_old_files_alone() -> None:
+def test_old_values_are_allowed_only_in_old_files() -> None:
     def allowed(version: int) -> list[str]:
         columns = schema.of_version(schema.schema(), version)["files"]["cases.csv"]["columns"]
         return next(column["allowed"] for column in columns if column["name"] == "speeds")
@@ -120,7 +120,7 @@ def test_old_cliffs_and_comparisons(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert list(said[0].iloc[0][:4]) == ["register_cap", 31, 33, "register unit"]
 
 
-def test_an_old_run_against_a_new_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compares_an_old_run_with_a_new_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Cases meet by their names, whatever the columns of their files."""
     new, old = lay(tmp_path / "new"), RUNS / "schema-4"
     assert compare.main([str(old), str(new), "--by", "time"]) in (0, 1)

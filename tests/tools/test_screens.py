@@ -137,7 +137,7 @@ def test_no_help_is_wider_than_the_terminal(command: str | None, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["calc", "calc, streaming", "calc, tour", "list", "inspect, diff"])
-def test_a_pipe_gets_the_same_words_in_whole_lines(name: str, home: Path) -> None:
+def test_pipe_gets_the_same_text_unwrapped(name: str, home: Path) -> None:
     ran = subprocess.run([built(), *CALLS[name]], cwd=home, env=environment(), capture_output=True, text=True)
     assert max(map(len, ran.stdout.splitlines())) > COLUMNS
     assert set(ran.stdout.split()) == set(" ".join(at_terminal(CALLS[name], home)).split())

@@ -48,7 +48,7 @@ def said(word: str, package: str, extra: str) -> tuple[int, str, str]:
     return 5, "", f"occbench: {word} needs {package}, which is not installed: pip install {wanted}\n"
 
 
-def test_each_word_has_its_module() -> None:
+def test_each_command_has_its_module() -> None:
     for word, module in ENTRIES.items():
         assert callable(getattr(start, word.replace("-", "_")))
         assert callable(importlib.import_module(module).main)
@@ -58,7 +58,7 @@ def test_each_word_has_its_module() -> None:
 
 @pytest.mark.parametrize("word", sorted(set(CALLS) - NEED_NO_EXTRA))
 @pytest.mark.parametrize("words", [["--help"], None])
-def test_no_extra_is_installed(word: str, words: list[str] | None, run: Path) -> None:
+def test_names_the_missing_extra(word: str, words: list[str] | None, run: Path) -> None:
     extra = "fleet" if word == "fleet" else "report"
     if word == "fleet" and words:
         assert call(BUT_NUMPY, word, *words, cwd=run)[0] == 0  # what reads much is loaded when it is needed
@@ -70,7 +70,7 @@ def test_no_extra_is_installed(word: str, words: list[str] | None, run: Path) ->
 
 
 @pytest.mark.parametrize("word", sorted(NEED_NO_EXTRA))
-def test_what_needs_no_extra(word: str, run: Path) -> None:
+def test_commands_without_extras_work(word: str, run: Path) -> None:
     code, _, line = call(BUT_NUMPY, word, "--help", cwd=run)
     assert (code, line) == (0, "")
     # As where all is installed.
@@ -87,7 +87,7 @@ def test_what_needs_no_extra(word: str, run: Path) -> None:
      ("explain", "pandas", "pandas", "report"), ("fleet", "polars", "polars", "fleet"),
      ("fleet", "pandas", "pandas", "fleet")],
 )  # fmt: skip
-def test_one_package_is_missing(word: str, package: str, name: str, extra: str, run: Path) -> None:
+def test_names_a_single_missing_package(word: str, package: str, name: str, extra: str, run: Path) -> None:
     assert call(name, word, *CALLS[word], cwd=run) == said(word, package, extra)
 
 

@@ -72,7 +72,7 @@ def test_welch(seed: int) -> None:
             near(stats.welch(a, b), expected)
 
 
-def test_welch_of_samples_without_a_spread() -> None:
+def test_welch_of_constant_samples() -> None:
     a, b = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 1.0]]), np.array([[1.0] * 3, [1.0] * 3, [2.0] * 3])
     np.testing.assert_array_equal(stats.welch(a, b), [np.nan, 0, 1])
 
@@ -136,7 +136,7 @@ def test_non_negative(seed: int) -> None:
                 assert (found >= 0).all()
 
 
-def test_non_negative_of_loops_that_are_alike() -> None:
+def test_non_negative_with_equal_columns() -> None:
     """Columns that are equal, or empty: any share of theirs is a solution, and one is found."""
     matrix, wanted = np.array([[2.0, 2, 0], [3, 3, 0], [1, 0, 0]]), np.array([20.0, 30, 4])
     found = stats.non_negative(matrix, wanted)

@@ -19,10 +19,10 @@ pytest.importorskip("pandas")
 import contradictions
 import made_up
 from occbench_tools import teach
-from occbench_tools.command import Refused
+from occbench_tools.command import CommandError
 from occbench_tools.report.payload import Run
 from occbench_tools.teach.calculator import Calculator
-from occbench_tools.teach.figures import Desk, Figure, all_hold
+from occbench_tools.teach.figures import Figure, StudentGpu, all_hold
 from occbench_tools.teach.lab import (
     Answers,
     check,
@@ -48,12 +48,12 @@ BY_HAND = {  # cc 9.0, 8.9 and 7.5: the text's arithmetic with the units of the 
 
 
 @pytest.fixture(scope="session")
-def desk(calculator: Calculator) -> Desk:
+def gpu(calculator: Calculator) -> StudentGpu:
     """The committed run of an H200."""
-    return Desk(calculator, "cc9.0", "NVIDIA H200", Run(H200))
+    return StudentGpu(calculator, "cc9.0", "NVIDIA H200", Run(H200))
 
 
-def test_lessons_are_many_enough_and_in_the_chapters_order() -> None:
+def test_lesson_count_and_order() -> None:
     assert 12 <= len(LESSONS) <= 15 and len({lesson.id for lesson in LESSONS}) == len(LESSONS)
     sections = [re.search(r"\d\.\d", lesson.source)[0] for lesson in LESSONS]  # type: ignore[index]
     assert sections == sorted(sections)
@@ -61,31 +61,31 @@ def test_lessons_are_many_enough_and_in_the_chapters_order() -> None:
         assert lesson.explain[-1][0] == ""  # one explanation always holds
 
 
-def test_footprints_are_the_gpus_own(calculator: Calculator) -> None:
+def test_footprints_depend_on_the_gpu(calculator: Calculator) -> None:
     for place, device in enumerate(("cc9.0", "rtx4060", "t4")):
-        desk = Desk(calculator, device, device)
+        gpu = StudentGpu(calculator, device, device)
         for lesson in LESSONS:
             if lesson.id in BY_HAND:
-                answer = figures_at(desk, lesson)["answer"]
+                answer = figures_at(gpu, lesson)["answer"]
                 assert answer.value == pytest.approx(BY_HAND[lesson.id][place], rel=1e-3), (lesson.id, device)
     assert "64 threads with 65 registers" in question(
-        desk, next(x for x in LESSONS if x.id == "register-units")
+        gpu, next(x for x in LESSONS if x.id == "register-units")
     )
 
 
-def test_every_lesson_is_answered_by_the_committed_run(desk: Desk) -> None:
-    measured = {lesson.id: figures_at(desk, lesson)["answer"].value for lesson in LESSONS}
+def test_committed_run_answers_every_lesson(gpu: StudentGpu) -> None:
+    measured = {lesson.id: figures_at(gpu, lesson)["answer"].value for lesson in LESSONS}
     assert measured["one-more-block"] == pytest.approx(2, abs=0.05)
     assert measured["one-lane"] == pytest.approx(2, abs=0.05)
     assert measured["fma-warps"] == 16 and measured["wide-loads"] < measured["load-warps"]
 
 
-def test_questions_name_what_their_answers_depend_on(desk: Desk) -> None:
+def test_questions_name_what_their_answers_depend_on(gpu: StudentGpu) -> None:
     """Of the run, and on a sheet of a smaller GPU, which has none."""
     lessons = {lesson.id: lesson for lesson in LESSONS}
-    small = Desk(desk.calculator, "t4", "T4")
+    small = StudentGpu(gpu.calculator, "t4", "T4")
     for at, warps, tried in (
-        (desk, 64, "4, 8, 12, 16, 20, 24, 32, 40, 48, 64)"),
+        (gpu, 64, "4, 8, 12, 16, 20, 24, 32, 40, 48, 64)"),
         (small, 32, "4, 8, 12, 16, 20, 24, 32)"),
     ):
         assert f"holds all {warps} warps" in question(at, lessons["barriers"])
@@ -100,23 +100,23 @@ def test_register_files_and_best_occupancies_are_introduced() -> None:
     assert "It runs fastest at {part} occupancy, tiles of 16 x 16 at {full}" in said["tiles"]
 
 
-def test_a_file_of_answers_that_cannot_be_looked_for_is_named() -> None:
+def test_names_an_answers_file_with_a_too_long_name() -> None:
     long = Path("a" * 300)
-    with pytest.raises(Refused, match="File name too long") as refused:
+    with pytest.raises(CommandError, match="File name too long") as refused:
         Answers.read(long)
     assert str(long) in str(refused.value) and refused.value.code == 4
 
 
-def test_answers_that_are_no_text_are_refused(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_rejects_answers_that_are_not_utf8(
+    gpu: StudentGpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\n"), "utf-8"))
-    with pytest.raises(Refused, match="standard input: not UTF-8") as refused:
-        work_through(desk, Answers(tmp_path / "eve.csv", "eve"), [LESSONS[0].id])
+    with pytest.raises(CommandError, match="standard input: not UTF-8") as refused:
+        work_through(gpu, Answers(tmp_path / "eve.csv", "eve"), [LESSONS[0].id])
     assert refused.value.code == 4
 
 
-def test_right_wrong_and_what_was_overlooked(
+def test_checks_right_wrong_and_invalid_answers(
     calculator: Calculator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, export = tmp_path / "eve.csv", tmp_path / "class.csv"
@@ -134,17 +134,15 @@ def test_right_wrong_and_what_was_overlooked(
     assert "5.8 times" not in told.out  # no answer before the student's
 
 
-def test_the_texts_misconception_is_not_taken_for_the_rows(desk: Desk) -> None:
+def test_occupancy_loss_is_not_accepted_as_rate_loss(gpu: StudentGpu) -> None:
     """Loads lose less than occupancy does: who answers with the loss of occupancy is told so."""
     cliff = next(lesson for lesson in LESSONS if lesson.id == "cliff-cost")
-    assert check(desk, cliff, "20").verdict == "right"
-    assert (
-        check(desk, cliff, "25").verdict == "wrong" and "as occupancy" in check(desk, cliff, "25").overlooked
-    )
+    assert check(gpu, cliff, "20").verdict == "right"
+    assert check(gpu, cliff, "25").verdict == "wrong" and "as occupancy" in check(gpu, cliff, "25").overlooked
 
 
 @pytest.mark.parametrize("model", ["t4", "rtx4060", "a100", "h200"])
-def test_driven_as_a_student_would(
+def test_complete_session_of_a_student(
     model: str, calculator: Calculator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a model from start to end: wrong, odd, then right answers; no sentence contradicts its rows."""
@@ -168,7 +166,7 @@ def test_driven_as_a_student_would(
     assert all(row["verdict"] == "right" for row in right.values() if row["unit"] != "choice")
     (folder,) = Path("results/lab").iterdir()
     cc = Run(folder).env["gpu"]["compute_capability"]
-    assert contradictions.found(folder, Desk(calculator, f"cc{cc}", model, Run(folder))) == []
+    assert contradictions.found(folder, StudentGpu(calculator, f"cc{cc}", model, Run(folder))) == []
 
 
 @pytest.mark.parametrize(
@@ -180,7 +178,7 @@ def test_driven_as_a_student_would(
         (b"student,lesson,answer\nann,tiles,1\nbob,tiles,2\n", "answers of ann and of bob"),
     ],
 )
-def test_files_that_hold_no_answers(
+def test_rejects_files_without_answers(
     content: bytes, words: str, calculator: Calculator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "a.csv"
@@ -192,7 +190,7 @@ def test_files_that_hold_no_answers(
     assert capsys.readouterr().err == f"occbench teach: {tmp_path}: Is a directory\n"
 
 
-def test_answers_are_not_replaced_by_verdicts(
+def test_export_does_not_overwrite_the_answers(
     calculator: Calculator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "a.csv"
@@ -204,7 +202,7 @@ def test_answers_are_not_replaced_by_verdicts(
     assert capsys.readouterr().err.count("\n") == 2  # the first row of no lesson, and how many more
 
 
-def test_a_device_that_there_is_not(
+def test_rejects_unknown_device(
     calculator: Calculator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -249,7 +247,7 @@ def test_a_notebook_run_again_keeps_earlier_answers(tmp_path: Path, monkeypatch:
     assert Path("answers.csv").read_text().splitlines()[1:] == ["Ada,T4,barriers,1", ",,tiles,2"]
 
 
-def test_a_notebook_installs_a_wheel_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notebook_installs_the_adjacent_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And no package of that name, which is not published."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", "")
@@ -264,14 +262,14 @@ def test_a_notebook_installs_a_wheel_beside_it(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(("device", "model"), [("t4", "t4"), ("cc9.0", "t4"), ("h200", "h200")])
-def test_a_notebook_without_a_gpu_asks_a_model_that_there_is(
+def test_notebook_without_gpu_uses_an_existing_model(
     calculator: Calculator, tmp_path: Path, device: str, model: str
 ) -> None:
     assert teach_main(calculator, "--sheet", tmp_path / "lab.ipynb", "--device", device) == 0
     assert f'else \\"model:{model}\\"' in (tmp_path / "lab.ipynb").read_text()
 
 
-def test_sheet_and_notebook_hold_no_answer(calculator: Calculator, tmp_path: Path) -> None:
+def test_sheet_and_notebook_contain_no_answers(calculator: Calculator, tmp_path: Path) -> None:
     for suffix in ("html", "ipynb"):
         assert teach_main(calculator, "--sheet", tmp_path / f"lab.{suffix}", "--device", "t4") == 0
     page = (tmp_path / "lab.html").read_text()
@@ -288,7 +286,7 @@ def test_sheet_and_notebook_hold_no_answer(calculator: Calculator, tmp_path: Pat
     assert teach_main(calculator, "--sheet", tmp_path / "lab.docx") == 2
 
 
-def test_the_books_numbers_and_the_exact_ones(run: Path, tmp_path: Path, calculator: Calculator) -> None:
+def test_textbook_and_exact_numbers(run: Path, tmp_path: Path, calculator: Calculator) -> None:
     page = tmp_path / "teach.html"
     assert teach_main(calculator, run, "--output", page) == 0
     lessons = {lesson["id"]: lesson for lesson in document(page)["sections"]}
@@ -309,13 +307,13 @@ def test_the_books_numbers_and_the_exact_ones(run: Path, tmp_path: Path, calcula
     assert row("no-launch", "320 threads, 200 registers") == ["15.6 %", "0 %", "0 %"]
 
 
-def test_no_sentence_contradicts_its_rows(desk: Desk) -> None:
+def test_no_sentence_contradicts_its_rows(gpu: StudentGpu) -> None:
     for name in ("nvidia-h100-80gb-hbm3", "nvidia-h200"):
         folder = made_up.newest_run(name)
-        assert contradictions.found(folder, Desk(desk.calculator, "cc9.0", name, Run(folder))) == []
+        assert contradictions.found(folder, StudentGpu(gpu.calculator, "cc9.0", name, Run(folder))) == []
 
 
-def test_no_finding_speaks_of_a_change_that_is_none(calculator: Calculator, tmp_path: Path) -> None:
+def test_no_finding_describes_a_zero_change(calculator: Calculator, tmp_path: Path) -> None:
     """On the model of an A100, which has no limit on named barriers."""
     words = ["run", "--device", "model:a100", "--experiment", "barriers", "--output"]
     subprocess.run([calculator.program, *words, tmp_path / "run"], check=True, capture_output=True)
@@ -336,12 +334,12 @@ def test_no_finding_speaks_of_a_change_that_is_none(calculator: Calculator, tmp_
         ("load-warps", dict(answer=16), "needs many warps", "Even so 16 of 64 warps"),
     ],
 )
-def test_no_sentence_holds_of_rows_that_it_was_not_written_for(
-    lesson: str, values: dict[str, float], absent: str, present: str, desk: Desk
+def test_sentences_depend_on_their_conditions(
+    lesson: str, values: dict[str, float], absent: str, present: str, gpu: StudentGpu
 ) -> None:
     """Figures that no committed run has: lanes whose number matters, FMAs that lose where loads do not."""
     it = next(each for each in LESSONS if each.id == lesson)
-    figures = figures_at(desk, it)
+    figures = figures_at(gpu, it)
     for name, value in values.items():
         spec = figures[name].spec.replace("2f", "1f")
         figures[name] = Figure(value, value, value, spec)
@@ -349,23 +347,23 @@ def test_no_sentence_holds_of_rows_that_it_was_not_written_for(
     assert absent not in said and present in said
 
 
-def test_planted_contradictions_are_found(desk: Desk, tmp_path: Path) -> None:
+def test_detects_planted_contradictions(gpu: StudentGpu, tmp_path: Path) -> None:
     """A changed row, a condition that does not hold, one 'from 32 to 32', more warps that are slower."""
-    said = contradictions.sentences(desk)
+    said = contradictions.sentences(gpu)
     rows = contradictions.rows_of(H200)
-    assert contradictions.wrong(said, rows, desk.calculator) == []
+    assert contradictions.wrong(said, rows, gpu.calculator) == []
     loads = next(each for each in said if each.lesson == "cliff-cost")
     after = loads.figures["answer"].source.of[0]
     changed = rows | {after: rows[after] | dict(throughput=str(2 * float(rows[after]["throughput"])))}
-    assert any("answer" in words for words in contradictions.wrong([loads], changed, desk.calculator))
+    assert any("answer" in words for words in contradictions.wrong([loads], changed, gpu.calculator))
     other = loads._replace(text=loads.text.replace("lose 21 %", "lose 12 %"))
-    assert contradictions.wrong([other], rows, desk.calculator)
+    assert contradictions.wrong([other], rows, gpu.calculator)
     same = loads._replace(text=loads.text.replace("From 32 to 33", "From 33 to 33"))
     assert any(
-        "from 33 to 33" in words.lower() for words in contradictions.wrong([same], rows, desk.calculator)
+        "from 33 to 33" in words.lower() for words in contradictions.wrong([same], rows, gpu.calculator)
     )
     flat = loads._replace(condition="answer < 3")
-    assert any("answer < 3" in words for words in contradictions.wrong([flat], rows, desk.calculator))
+    assert any("answer < 3" in words for words in contradictions.wrong([flat], rows, gpu.calculator))
     warps = next(each for each in said if each.lesson == "fma-warps")
     silent = warps._replace(text=warps.text.replace("20 warps", "Others"))
     assert any("20, 24, 40 warps are slower" in words for words in contradictions.unsaid_dips(silent, rows))

@@ -13,16 +13,16 @@ pytest.importorskip("pandas")
 
 from occbench_tools.report.payload import Run
 from occbench_tools.teach.calculator import Calculator
-from occbench_tools.teach.figures import Desk
+from occbench_tools.teach.figures import StudentGpu
 from occbench_tools.teach.lab import check, command_lines, most_of, number_of
 from occbench_tools.teach.lessons import LESSONS
 from pages import H200
 
 
 @pytest.fixture(scope="session")
-def desk(calculator: Calculator) -> Desk:
+def gpu(calculator: Calculator) -> StudentGpu:
     """The committed run of an H200."""
-    return Desk(calculator, "cc9.0", "NVIDIA H200", Run(H200))
+    return StudentGpu(calculator, "cc9.0", "NVIDIA H200", Run(H200))
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,12 @@ def desk(calculator: Calculator) -> Desk:
         ("\u7ea6\u767e\u5206\u4e4b 7.5", 7.5),
     ],
 )
-def test_numbers_of_answers(answer: str, number: float) -> None:
+def test_parses_numbers(answer: str, number: float) -> None:
     assert number_of(answer) == number
 
 
 @pytest.mark.parametrize("answer", ["abc", "", "1,2", "1.2.3", "nan", "1e999", "12 monkeys 3", "\x1b[2J"])
-def test_answers_that_are_no_number(answer: str) -> None:
+def test_rejects_answers_without_a_number(answer: str) -> None:
     with pytest.raises(ValueError, match="is not a number") as said:
         number_of(answer)
     assert "\x1b" not in str(said.value)
@@ -92,10 +92,10 @@ IMPOSSIBLE = [
 
 
 @pytest.mark.parametrize(("lesson", "answer", "words"), IMPOSSIBLE)
-def test_impossible_answers_are_refused(lesson: str, answer: str, words: str, desk: Desk) -> None:
+def test_rejects_impossible_answers(lesson: str, answer: str, words: str, gpu: StudentGpu) -> None:
     asked = next(each for each in LESSONS if each.id == lesson)
     with pytest.raises(ValueError, match=words) as refused:
-        check(desk, asked, answer)
+        check(gpu, asked, answer)
     assert "\n" not in str(refused.value)
 
 
@@ -112,19 +112,19 @@ def test_impossible_answers_are_refused(lesson: str, answer: str, words: str, de
         ("shared-per-sm", "999"),
     ],
 )
-def test_possible_answers_are_judged(lesson: str, answer: str, desk: Desk) -> None:
-    assert check(desk, next(each for each in LESSONS if each.id == lesson), answer).verdict in (
+def test_checks_possible_answers(lesson: str, answer: str, gpu: StudentGpu) -> None:
+    assert check(gpu, next(each for each in LESSONS if each.id == lesson), answer).verdict in (
         "right",
         "wrong",
     )
 
 
 def test_a_smaller_gpu_holds_fewer_warps(calculator: Calculator) -> None:
-    small = Desk(calculator, "t4", "T4")
+    small = StudentGpu(calculator, "t4", "T4")
     assert [most_of(small, unit) for unit in ("warps", "blocks", "percent")] == [32, 16, 100]
 
 
-def test_a_long_answer_is_refused_at_once() -> None:
+def test_rejects_long_answer_quickly() -> None:
     start = time.process_time()
     with pytest.raises(ValueError, match="is not a number"):
         number_of(f"1{' ' * 30_000}!")
@@ -132,9 +132,7 @@ def test_a_long_answer_is_refused_at_once() -> None:
 
 
 @pytest.mark.parametrize("columns", [80, 60])
-def test_commands_are_broken_so_that_a_shell_joins_them(
-    columns: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrapped_commands_can_be_pasted(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     command = "occbench calc --device cc7.5 --block-size 256 --registers 32 --dynamic-smem 32K 'a b'"
     lines = command_lines("see: ", [*command.split()[:-2], "'a b'"])

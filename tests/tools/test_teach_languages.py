@@ -58,7 +58,7 @@ def test_both_languages_have_the_same_figures() -> None:
         assert Counter(FIGURE.findall(said)) == Counter(FIGURE.findall(chinese.words[name])), name
 
 
-def test_a_stale_translation_is_found() -> None:
+def test_detects_stale_translation() -> None:
     """A number or a field that changed in one language alone."""
     cliff, chinese = LESSONS[8], languages.read_language("zh").lessons[8]
     assert differing(cliff, chinese._replace(ask=chinese.ask.replace("512", "256")))
@@ -94,7 +94,7 @@ def test_chinese_answers_are_checked(
     assert "li\uff0cNVIDIA H200\uff1a\u5171 15 \u9898" in said["zh"]
 
 
-def test_a_model_is_called_so_in_the_language() -> None:
+def test_model_label_is_translated() -> None:
     english, chinese = (languages.read_language(name) for name in languages.LANGUAGES)
     assert [each.label("model of T4") for each in (english, chinese)] == [
         "model of T4",
@@ -149,7 +149,7 @@ def test_a_sheet_as_pdf(calculator: Calculator, tmp_path: Path) -> None:
         ("exit 0", "true", "no font has Chinese letters"),
     ],
 )
-def test_a_pdf_that_cannot_be_printed(
+def test_reports_a_failed_pdf(
     chromium: str | None,
     fonts: str,
     words: str,
@@ -171,7 +171,7 @@ def test_a_pdf_that_cannot_be_printed(
     assert not path.exists()
 
 
-def test_a_language_is_of_check_and_sheet(calculator: Calculator, capsys: pytest.CaptureFixture[str]) -> None:
+def test_language_needs_check_or_sheet(calculator: Calculator, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         teach_main(calculator, H200, "--language", "zh")
     assert "--language is of --check and --sheet" in capsys.readouterr().err

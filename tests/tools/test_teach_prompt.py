@@ -72,7 +72,7 @@ def test_a_prompt_shows_earlier_answers_in_a_line_each(
     assert capsys.readouterr().out.count("your answer: 1") == len(LESSONS)
 
 
-def test_an_answer_is_given_again(
+def test_answers_can_be_changed(
     calculator: Calculator,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -103,7 +103,7 @@ def test_an_answer_is_given_again(
     assert (row["answer"], row["tries"], row["verdict"]) == ("100", "2", "right")
 
 
-def test_what_cannot_be_written_is_said_before_the_first_question(
+def test_reports_unwritable_file_before_asking(
     calculator: Calculator,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -117,7 +117,7 @@ def test_what_cannot_be_written_is_said_before_the_first_question(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_complete_run_is_not_written_to(
+def test_does_not_modify_a_complete_run(
     calculator: Calculator,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -141,7 +141,7 @@ def test_a_complete_run_is_not_written_to(
     assert lesson()["cases.csv"][1].count(b"\n") == first["cases.csv"][1].count(b"\n")
 
 
-def test_a_lesson_that_cannot_be_had_is_not_asked(
+def test_skips_unavailable_lesson(
     calculator: Calculator,
     run: Path,
     tmp_path: Path,
@@ -163,7 +163,7 @@ def test_a_lesson_named_as_a_folder(calculator: Calculator, capsys: pytest.Captu
     assert "--again needs --check" in capsys.readouterr().err
 
 
-def test_a_run_that_cannot_be_continued_is_read(
+def test_reads_a_run_that_cannot_be_resumed(
     calculator: Calculator,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

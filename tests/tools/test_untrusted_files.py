@@ -77,12 +77,12 @@ def replaced(file: Path, kind: str) -> str:
         case "loop":
             file.symlink_to(file.name)
             return "Too many levels of symbolic links"
-    return "No such device" if kind == "socket" else "is no regular file"
+    return "No such device" if kind == "socket" else "is not a regular file"
 
 
 @pytest.mark.parametrize("kind", ["fifo", "zero", "large", "folder", "loop", "socket"])
 @pytest.mark.parametrize("name", ["cases.csv", "env.json"])
-def test_a_file_of_another_kind(
+def test_rejects_special_files(
     name: str, kind: str, sent_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     what = replaced(sent_folder / name, kind)
@@ -91,21 +91,23 @@ def test_a_file_of_another_kind(
 
 
 @pytest.mark.parametrize("kind", ["fifo", "zero", "large", "folder"])
-def test_samples_of_another_kind(kind: str, sent_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_special_samples_files(
+    kind: str, sent_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     what = replaced(sent_folder / "samples.csv", kind)
     for main, words in ((validate.main, "X"), (compare.main, "good X")):
         assert_refused(main, words, what, capsys)
 
 
 @pytest.mark.parametrize("text", DEEP, ids=["open", "objects", "inside"])
-def test_json_that_is_deep(text: str, sent_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_deeply_nested_json(text: str, sent_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (sent_folder / "env.json").write_text(text)
     for main, words in READERS:
         assert_refused(main, words, "nested deeper than 64 levels", capsys)
     assert all(file.stat().st_size < 1 << 22 for file in sent_folder.parent.rglob("*") if file.is_file())
 
 
-def test_packed_samples_are_read_as_the_plain_ones(sent_folder: Path) -> None:
+def test_packed_and_plain_samples_are_equal(sent_folder: Path) -> None:
     plain = sent_folder / "samples.csv"
     before = read_folder(sent_folder).samples
     text = plain.read_bytes()
@@ -117,8 +119,8 @@ def test_packed_samples_are_read_as_the_plain_ones(sent_folder: Path) -> None:
     assert len(read_folder(sent_folder).samples) == len(before) - 1
 
 
-@pytest.mark.parametrize("kind", ["cut off", "no gzip file", "more than the 2048 MiB"])
-def test_packed_samples_that_are_not_whole(
+@pytest.mark.parametrize("kind", ["cut off", "not a gzip file", "more than the 2048 MiB"])
+def test_rejects_damaged_packed_samples(
     kind: str, sent_folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = sent_folder / "samples.csv"
@@ -127,22 +129,22 @@ def test_packed_samples_that_are_not_whole(
         monkeypatch.setitem(untrusted_files.LIMITS, "samples.csv", len(plain.read_bytes()) - 1)
         kind = "holds more than"
     plain.unlink()
-    content = {"cut off": packed[:-20], "no gzip file": b"a,b\n1,2\n"}.get(kind, packed)
+    content = {"cut off": packed[:-20], "not a gzip file": b"a,b\n1,2\n"}.get(kind, packed)
     (sent_folder / "samples.csv.gz").write_bytes(content)
     readers = [(validate.main, "X"), (compare.main, "X good")]
     for main, words in readers:
         assert_refused(main, words, kind, capsys)
 
 
-def test_brackets_in_strings_are_no_levels() -> None:
+def test_brackets_in_strings_do_not_count_as_nesting() -> None:
     assert untrusted_files.parse_json('{"a": "' + "[{" * 1000 + '", "b\\"[": [1]}')['b"['] == [1]
     with pytest.raises(ValueError, match="nested deeper"):
         untrusted_files.parse_json('["\\\\", ' + "[" * 64)
-    with pytest.raises(ValueError, match="Infinity is no number of JSON"):
+    with pytest.raises(ValueError, match="Infinity is not a number of JSON"):
         untrusted_files.parse_json("[Infinity]")
 
 
-def test_counters_of_another_kind(sent_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_special_counters_files(sent_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo("counters.csv")
-    assert_refused(predictions.main, "good --bounds counters.csv", "is no regular file", capsys)
-    assert_refused(import_ncu.main, "good counters.csv", "is no regular file", capsys)
+    assert_refused(predictions.main, "good --bounds counters.csv", "is not a regular file", capsys)
+    assert_refused(import_ncu.main, "good counters.csv", "is not a regular file", capsys)

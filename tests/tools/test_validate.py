@@ -84,7 +84,7 @@ class Folder:
         return path
 
 
-def test_good_folder(tmp_path: Path, output_of: OutputOf) -> None:
+def test_valid_folder_passes(tmp_path: Path, output_of: OutputOf) -> None:
     assert (
         output_of(validate.main, Folder().write(tmp_path)) == "1 folder, 2 cases, 6 samples: 0 violations\n"
     )
@@ -116,7 +116,9 @@ def test_good_case(tmp_path: Path, capsys: pytest.CaptureFixture[str], change: d
 
 
 @pytest.mark.parametrize(("is_user_kernel", "code"), [(True, 0), (False, 1)])
-def test_residents_of_user_kernels_may_be_uncounted(tmp_path: Path, is_user_kernel: bool, code: int) -> None:
+def test_resident_blocks_are_optional_for_user_kernels(
+    tmp_path: Path, is_user_kernel: bool, code: int
+) -> None:
     folder = Folder()
     folder.cases[0] |= dict(blocks_per_sm_resident="")
     folder.env["experiments"] = {CASE["experiment"]: dict(user_kernels=is_user_kernel)}
@@ -172,9 +174,7 @@ def test_bad_model(tmp_path: Path, output_of: OutputOf, change: dict[str, str], 
 
 
 @pytest.mark.parametrize("version", SCHEMA_VERSIONS[:-1])
-def test_an_older_version_is_still_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], version: int
-) -> None:
+def test_reads_older_versions(tmp_path: Path, capsys: pytest.CaptureFixture[str], version: int) -> None:
     """It lacks what came since: counters, and in version 2 predictions."""
     folder = Folder()
     folder.write(tmp_path)
@@ -297,7 +297,7 @@ BAD_FILES = {
     ),
     "encoding": ("cases.csv", "ilp=4", "ilp=\udcff", "cases.csv:2: not UTF-8"),
     "empty file": ("samples.csv", "", "", "samples.csv:1: header lacks schema_version, "),
-    "json": ("env.json", '"seed": 1', '"seed": NaN', "env.json:1: not JSON: NaN is no number of JSON"),
+    "json": ("env.json", '"seed": 1', '"seed": NaN', "env.json:1: not JSON: NaN is not a number of JSON"),
     "json syntax": ("env.json", '"seed": 1', '"seed": ', "env.json:17: not JSON: "),
     "missing field": ("env.json", '"seed"', '"sod"', "env.json:1: seed is missing"),
     "field type": ("env.json", ": 132", ': "132"', "env.json:22: gpu.sm_count: '132' is not of type integer"),
@@ -333,13 +333,13 @@ def test_duplicate_case(tmp_path: Path, output_of: OutputOf) -> None:
     )
 
 
-def test_line_numbers_count_lines_and_not_rows(tmp_path: Path, output_of: OutputOf) -> None:
+def test_line_numbers_count_physical_lines(tmp_path: Path, output_of: OutputOf) -> None:
     folder = Folder()
     folder.cases = [IMPOSSIBLE | dict(reason="two\nlines"), CASE | dict(grid_size="")]
     assert "cases.csv:4: grid_size: empty" in output_of(validate.main, folder.write(tmp_path), code=1)
 
 
-def test_one_fault_in_every_row_is_said_a_few_times(tmp_path: Path, output_of: OutputOf) -> None:
+def test_repeated_faults_are_summarized(tmp_path: Path, output_of: OutputOf) -> None:
     folder = Folder()
     folder.samples += [sample(i, -1.0 - i, repetition="2") for i in range(1200)]
     folder.samples += [sample(1200, 1.0, repetition="2") | dict(time_s="soon")]

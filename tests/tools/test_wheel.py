@@ -39,7 +39,7 @@ def away(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return away
 
 
-def test_nothing_is_left_in_the_source(away: Path) -> None:
+def test_build_leaves_no_files_in_the_source(away: Path) -> None:
     words = ["git", "status", "--short", "--ignored", "tools", "python"]
     said = subprocess.run(words, cwd=made_up.REPOSITORY, capture_output=True, text=True)
     if said.returncode:
@@ -49,7 +49,7 @@ def test_nothing_is_left_in_the_source(away: Path) -> None:
     assert littered == [], away
 
 
-def test_what_the_tools_read_is_in_it(away: Path) -> None:
+def test_wheel_contains_the_tools_data(away: Path) -> None:
     for name in ("occbench_fleet", "occbench_tools"):
         package = away / "wheel" / name
         source = made_up.REPOSITORY / "tools" / name
@@ -67,11 +67,11 @@ def test_what_the_tools_read_is_in_it(away: Path) -> None:
 
 
 @pytest.mark.parametrize("words", ["validate", "report", "explain", "compare run run", "teach"])
-def test_its_commands_work(words: str, away: Path) -> None:
+def test_wheel_commands_work(words: str, away: Path) -> None:
     if words == "teach" and not built():
         pytest.skip("teach asks occbench calc, and none is built")
     module, *folders = words.split()
-    call = [sys.executable, "-m", f"occbench_tools.{module}", *(folders or ["run"])]
+    call = [sys.executable, "-m", "occbench_tools", module, *(folders or ["run"])]
     environment = os.environ | {"PYTHONPATH": str(away / "wheel"), "OCCBENCH": str(built())}
     done = subprocess.run(call, cwd=away, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "") and done.stdout

@@ -24,11 +24,11 @@ def refresh_pages(write: bool, only: Collection[Path] = ()) -> int:
             path.parent.mkdir(exist_ok=True)
             write_whole(path, skeleton)
         elif not path.exists():
-            complain(f"{path.relative_to(ROOT)}: this experiment has no page")
+            print_error(f"{path.relative_to(ROOT)}: this experiment has no page")
             status = 1
     existing = pages()
     if unknown := [path for path in only if path not in existing]:
-        raise DocsError(f"{unknown[0]} is no page")
+        raise DocsError(f"{unknown[0]} is not a page")
     for path in only or existing:
         name = path.relative_to(ROOT)
         text = path.read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ def refresh_pages(write: bool, only: Collection[Path] = ()) -> int:
             print(f"{name}: written")
         elif not write:
             for mark in stale:
-                complain(f"{name}:{mark.line}: {mark}")
+                print_error(f"{name}:{mark.line}: {mark}")
                 status = status or 1
     return status
 
@@ -54,7 +54,7 @@ def refresh_pictures(write: bool) -> int:
     for path, svg in pictures.stale_pictures():
         name = path.relative_to(ROOT)
         if not write:
-            complain(f"{name}: {'stale' if svg else 'no experiment of the run'}")
+            print_error(f"{name}: {'stale' if svg else 'no experiment of the run'}")
             status = 1
         elif svg:
             path.parent.mkdir(exist_ok=True)
@@ -85,14 +85,14 @@ def refresh(path: Path, wanted: str, source: str, write: bool) -> int:
     if path.exists() and path.read_text(encoding="utf-8") == wanted:
         return 0
     if not write:
-        complain(f"{path.relative_to(ROOT)}: does not match {source}")
+        print_error(f"{path.relative_to(ROOT)}: does not match {source}")
         return 1
     write_whole(path, wanted)
     print(f"{path.relative_to(ROOT)}: written")
     return 0
 
 
-def complain(what: str) -> None:
+def print_error(what: str) -> None:
     print(f"{what}; run tools/docs --write", file=sys.stderr)
 
 

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from occbench_tools.command import Refused, entry, parser_of
+from occbench_tools.command import CommandError, entry, parser_of
 from occbench_tools.lines import reason
 from occbench_tools.screen import columns
 
@@ -65,11 +65,11 @@ def main(arguments: list[str] | None = None) -> int:
             options.folder, options.reference, rows, options.threshold / 100, options.ignore_unreadable
         )
     except OSError as error:
-        raise Refused(4, reason(options.folder, error)) from error
+        raise CommandError(4, reason(options.folder, error)) from error
     except ValueError as error:
-        raise Refused(4, str(error)) from error
+        raise CommandError(4, str(error)) from error
     if not found.folders:
         none = f"{options.folder}: holds no folder of results; make them: occbench run"
-        raise Refused(4, found.unread[0] if found.unread else none)
+        raise CommandError(4, found.unread[0] if found.unread else none)
     sys.stdout.write(format_check(found, options.format, columns(options.width)))
     return 4 if found.unread else int(not found.passed)

@@ -15,7 +15,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Set
 from contextlib import suppress
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from occbench_tools import describe, descriptions, repeats, sass
-from occbench_tools.command import Refused, entry, occbench, parser_of
+from occbench_tools.command import CommandError, entry, occbench, parser_of
 from occbench_tools.escape import printable
 from occbench_tools.lines import write_whole
 from occbench_tools.sass import INTEGER, LOCAL, Failure, Instruction, Skip, loops, spell
@@ -59,7 +58,7 @@ def audit(
     busy = [loop for loop in found if loop.counts.keys() - free]
     hot = [loop for loop in busy if not any(o is not loop and o.header in loop.body for o in busy)]
     if not hot and declared:
-        raise Failure("its loop vanished: no loop holds an audited instruction")
+        raise Failure("no loop has an audited instruction")
     if hot and len(hot) != hot_loops:
         where = ", ".join(map(str, hot))
         raise Failure(f"{len(hot)} innermost loops hold audited instructions, not {hot_loops}: {where}")
@@ -75,7 +74,7 @@ def audit(
 def is_for(variant: dict[str, Any], arch: str) -> bool:
     """Whether it runs on this architecture: all others have it as an empty kernel."""
     cc = int(re.sub(r"\D", "", arch) or 0)
-    least = variant["least_cc"]
+    least = variant["min_cc"]
     return cc == least if variant["only_this_cc"] else cc >= least
 
 
@@ -100,7 +99,7 @@ class Built:
     attributes: dict[str, describe.Attributes]  # by kernel; empty where nothing is described
 
     @property
-    def counted(self) -> str:
+    def summary(self) -> str:
         """'audited 1,400 variants of 40 families: '"""
         families = {variant["family"] for variant in self.variants}
         return f"audited {len(self.variants)} variants of {len(families)} families: "
@@ -146,7 +145,7 @@ def open_binary(binary: Path, options: argparse.Namespace) -> Built:
     return Built(binary, options.arch, listing["cuda_toolkit"], variants, names, attributes)
 
 
-def audited(folder: Path, arch: str) -> str:
+def recorded_proof(folder: Path, arch: str) -> str:
     """The evidence that was written with the descriptions; empty when there is none."""
     try:
         return (folder / f"{arch}.audited").read_text(encoding="ascii").strip()
@@ -267,24 +266,20 @@ def main(arguments: list[str] | None = None) -> int:
     binary = options.binary and options.binary.resolve()
     if not binary or not os.access(binary, os.X_OK) or not binary.is_file():
         why = f"{options.binary or 'occbench'}: no such executable; build it, or name it with --binary"
-        raise Refused(2, why)
+        raise CommandError(2, why)
     try:
         built = open_binary(binary, options)
         if options.described and not (options.describe or options.json or options.verbose or options.family):
             proof = built.evidence(options.described)
-            if proof and proof == audited(options.described, built.arch):
-                print(f"{built.counted}0 failures, as {options.described / built.arch}.audited says")
+            if proof and proof == recorded_proof(options.described, built.arch):
+                print(f"{built.summary}0 failures, as {options.described / built.arch}.audited says")
                 return 0
         functions = sass.disassemble(binary, built.arch, built.kernels() if options.family else ())
     except Skip as why:
         print(printable(f"occbench audit: skipped: {why}"))
         return SKIPPED
     except (OSError, subprocess.CalledProcessError, ValueError, KeyError) as error:
-        raise Refused(1, f"{options.binary}: cannot be listed: {error}") from error
+        raise CommandError(1, f"{options.binary}: cannot be listed: {error}") from error
     failures = write_results(built, *audit_all(built, functions, options), options)
-    print(f"{built.counted}{failures} failures")
+    print(f"{built.summary}{failures} failures")
     return 1 if failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from occbench_tools.escape import printable
-from occbench_tools.lines import complain, for_terminal, reason
+from occbench_tools.lines import for_terminal, print_error, reason
 from occbench_tools.untrusted_files import walk_folders
 
 Main = Callable[[list[str] | None], int]
@@ -27,7 +27,7 @@ def no_relative_path() -> None:
     os.environ["PATH"] = os.pathsep.join(filter(os.path.isabs, folders)) or os.defpath
 
 
-class Refused(Exception):
+class CommandError(Exception):
     """The command's one line on stderr, and its exit code."""
 
     def __init__(self, code: int, words: str) -> None:
@@ -72,7 +72,7 @@ ALL = (*RUNS, "kernels.csv")  # or of `occbench attach`
 def newest(program: str, without: str = "", of: tuple[str, ...] = RUNS) -> Path:
     """The folder under ./results whose file of `of` is the newest, and that has no file `without`.
 
-    Says on stderr which. Raises Refused.
+    Says on stderr which. Raises CommandError.
     """
     unread: list[str] = []
     try:
@@ -83,23 +83,23 @@ def newest(program: str, without: str = "", of: tuple[str, ...] = RUNS) -> Path:
             if name in files and not (without and without in files)
         ]
     except OSError as error:
-        raise Refused(4, f"{reason(RESULTS, error)}; name a folder") from None
+        raise CommandError(4, f"{reason(RESULTS, error)}; name a folder") from None
     if unread:  # the newest may lie there
-        raise Refused(4, f"{unread[0]}; name a folder")
+        raise CommandError(4, f"{unread[0]}; name a folder")
     if not found:
-        raise Refused(4, f"no results under ./{RESULTS}; name a folder, or make one: occbench run")
+        raise CommandError(4, f"no results under ./{RESULTS}; name a folder, or make one: occbench run")
     folder = max(found)[1]
-    complain(program, f"{folder}, the newest")
+    print_error(program, f"{folder}, the newest")
     return folder
 
 
 def folder_of(options: argparse.Namespace, program: str) -> Path:
-    """The named folder, or the newest. Raises Refused."""
+    """The named folder, or the newest. Raises CommandError."""
     return options.folder or newest(program)
 
 
 def folders_of(options: argparse.Namespace, program: str, of: tuple[str, ...] = RUNS) -> list[Path]:
-    """The named folders, or the newest alone. Raises Refused."""
+    """The named folders, or the newest alone. Raises CommandError."""
     return options.folders or [newest(program, of=of)]
 
 
@@ -114,11 +114,11 @@ def occbench() -> Path | None:
 
 @contextlib.contextmanager
 def reading(where: Path) -> Iterator[None]:
-    """Raises Refused, with exit code 4, where reading or writing within the block fails."""
+    """Raises CommandError, with exit code 4, where reading or writing within the block fails."""
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Refused(4, reason(where, error)) from error
+        raise CommandError(4, reason(where, error)) from error
 
 
 def relative(path: Path) -> Path:
@@ -156,7 +156,7 @@ def entry(program: str) -> Callable[[Main], Main]:
         def run(arguments: list[str] | None = None) -> int:
             no_relative_path()
             if sys.stdout is None:
-                complain(program, "standard output: closed")
+                print_error(program, "standard output: closed")
                 return 4
             if type(sys.stdout) is io.TextIOWrapper:
                 old = dict(encoding=sys.stdout.encoding, line_buffering=sys.stdout.line_buffering)
@@ -168,18 +168,18 @@ def entry(program: str) -> Callable[[Main], Main]:
                     return main(arguments)
                 finally:
                     sys.stdout.flush()
-            except Refused as refused:
-                complain(program, refused)
+            except CommandError as refused:
+                print_error(program, refused)
                 return refused.code
             except BrokenPipeError:  # as `| head` leaves it
                 drop_stdout()
                 return 141
             except KeyboardInterrupt:
-                complain(program, "interrupted")
+                print_error(program, "interrupted")
                 return 130
             except OSError as error:
                 drop_stdout()
-                complain(program, reason("standard output", error))
+                print_error(program, reason("standard output", error))
                 return 4
 
         return run

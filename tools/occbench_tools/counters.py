@@ -80,7 +80,7 @@ def read_counters(path: Path) -> pd.DataFrame:
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty; occbench profile writes such a file") from None
     except pd.errors.ParserError as error:
-        raise ValueError(f"{path} is no CSV: {error}") from None
+        raise ValueError(f"{path} is not a CSV: {error}") from None
     if lacking := [name for name in ("case_id", *METRICS) if name not in counters]:
         raise ValueError(f"{path} has no column {lacking[0]}; occbench profile writes it")
     numbers = counters[METRICS].apply(pd.to_numeric, errors="coerce")

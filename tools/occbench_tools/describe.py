@@ -32,7 +32,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from occbench_tools.repeats import repeated
+from occbench_tools.repeats import repeated_instructions
 from occbench_tools.sass import (
     ARITHMETIC,
     INTEGER,
@@ -184,12 +184,12 @@ def place(instruction: Instruction) -> tuple[str, int, int] | None:
 def whole(trips: float) -> int:
     """Raises Failure when it is none."""
     if trips != round(trips):
-        raise Failure(f"it declares {trips:g} trips of a loop, which is no whole number")
+        raise Failure(f"it declares {trips:g} trips of a loop, which is not a whole number")
     return round(trips)
 
 
-# What a warp meets, in order: the place of an instruction, or an inner loop's trips.
-Way = list["int | list[Way]"]
+# What a warp executes, in order: the index of an instruction, or the trips of an inner loop.
+Steps = list["int | list[Steps]"]
 
 
 class Nest:
@@ -235,9 +235,9 @@ class Nest:
             raise Failure(f"it has {len(found)} loops one after the other, and declares no trips")
         return found
 
-    def walk(self, loop: Loop) -> Way:
+    def walk(self, loop: Loop) -> Steps:
         """One trip of a loop; its instructions are appended to `walked`."""
-        way: Way = []
+        steps: Steps = []
         inner = self.inner[loop.header]
         theirs = set().union(*(o.body for o in inner.values()))
         back = -1
@@ -246,37 +246,39 @@ class Nest:
             if address in inner:
                 count = whole(self.trips[address])
                 count = count if count >= 0 else self.visits[address] % -count
-                way.append([self.walk(inner[address]) for _ in range(count)])
+                steps.append([self.walk(inner[address]) for _ in range(count)])
                 self.visits[address] += 1
             elif address not in theirs and instruction.guard != "!PT":
                 if instruction.base == "BRA" and loop.header in instruction.next_addresses:
                     back = len(self.walked)  # the last one: those before it wait for something
-                way.append(len(self.walked))
+                steps.append(len(self.walked))
                 self.walked.append((instruction, False))
         if back >= 0:
             self.walked[back] = (self.walked[back][0], True)
-        return way
+        return steps
 
 
-def trace(code: list[Instruction], trips: list[float]) -> tuple[list[tuple[Instruction, bool]], Way, float]:
+def trace(code: list[Instruction], trips: list[float]) -> tuple[list[tuple[Instruction, bool]], Steps, float]:
     """The instructions that make up one loop iteration or several, each with whether it is a branch that is
-    taken (the one back to its loop's head; all others fall through); the way through them; and how many
-    iterations that is. trips: as Nest takes them. Raises Failure as it does.
+    taken (the one back to its loop's head; all others fall through); the steps through them; and the number
+    of iterations. trips, errors: see Nest.
     """
     nest = Nest(code, trips)
-    way: Way = [
+    steps: Steps = [
         [nest.walk(loop) for _ in range(whole(max(1.0, nest.trips[loop.header])))] for loop in nest.running
     ]
-    return nest.walked, way, max(1.0, 1 / nest.trips[nest.running[0].header])
+    return nest.walked, steps, max(1.0, 1 / nest.trips[nest.running[0].header])
 
 
-def folded(way: Way, lines: list[str]) -> list[str]:
-    """The lines along the way; what comes several times over, once, with its count."""
+def fold_repeats(steps: Steps, lines: list[str]) -> list[str]:
+    """The lines of `steps`; consecutive repeats stand once, with their count."""
     text: list[str] = []
     for part, same in groupby(
         part
-        for step in way
-        for part in ([[lines[step]]] if isinstance(step, int) else [folded(trip, lines) for trip in step])
+        for step in steps
+        for part in (
+            [[lines[step]]] if isinstance(step, int) else [fold_repeats(trip, lines) for trip in step]
+        )
     ):
         count = len(list(same))
         if count == 1:
@@ -292,11 +294,11 @@ def describe(variant: dict[str, Any], code: list[Instruction], attributes: Attri
     """The lines of one variant. Raises Failure when its loop cannot be followed, or without attributes."""
     if attributes is None:
         raise Failure("cuobjdump -elf does not name its kernel")
-    walked, way, iterations = trace(code, variant["loop_trips"])
+    walked, steps, iterations = trace(code, variant["loop_trips"])
     before = walked[-1][0]  # of the trip before
     lines = []
     last: dict[str, tuple[str, int]] = {}  # load's and store's register, and where it ended
-    again = repeated([instruction for instruction, _ in walked])
+    again = repeated_instructions([instruction for instruction, _ in walked])
     after = [instruction for instruction, _ in [*walked[1:], walked[0]]]
     number = {address: n for n, address in enumerate(sorted({i.address for i, _ in walked}))}
     for (instruction, taken), following, same in zip(walked, after, again, strict=True):
@@ -313,4 +315,4 @@ def describe(variant: dict[str, Any], code: list[Instruction], attributes: Attri
         before = instruction
     a = attributes
     launch = f"{a.registers} {a.local_bytes} {a.static_smem_bytes} {a.block_limit}"
-    return [f"{variant['family']} {variant['variant']} {launch} {iterations:g}", *folded(way, lines)]
+    return [f"{variant['family']} {variant['variant']} {launch} {iterations:g}", *fold_repeats(steps, lines)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from occbench_tools.command import Refused, occbench
+from occbench_tools.command import CommandError, occbench
 from occbench_tools.escape import printable
 from occbench_tools.programs import run_program
 from occbench_tools.untrusted_files import parse_json
@@ -41,14 +41,14 @@ class Sentences(NamedTuple):
 
 
 def ask(folder: str | Path) -> Any:  # noqa: ANN401 - what findings.json has
-    """The program's findings.json of a folder. Raises Refused, ValueError."""
+    """The program's findings.json of a folder. Raises CommandError, ValueError."""
     program = occbench()
     if program is None:
-        raise Refused(5, MISSING)
+        raise CommandError(5, MISSING)
     try:
         ran = run_program([program, "findings", folder])
     except OSError as error:
-        raise Refused(5, f"{program}: cannot be run: {error.strerror}") from None
+        raise CommandError(5, f"{program}: cannot be run: {error.strerror}") from None
     if ran.returncode:
         raise ValueError(ran.stderr.strip().removeprefix("occbench: ").replace(f"{folder}/", ""))
     return parse_json(ran.stdout)

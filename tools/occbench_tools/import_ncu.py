@@ -23,15 +23,14 @@ import math
 import os
 import re
 import shutil
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
 
 from occbench_tools.analysis import read_folder
-from occbench_tools.command import Refused, entry, newest, parser_of, reading
-from occbench_tools.lines import complain, make_folder, say, write_whole
+from occbench_tools.command import CommandError, entry, newest, parser_of, reading
+from occbench_tools.lines import make_folder, print_error, say, write_whole
 from occbench_tools.programs import run_program
 from occbench_tools.untrusted_files import plain_or_packed, read_untrusted
 
@@ -52,7 +51,7 @@ LaunchKey = tuple[int, str, str]  # number of the head, process, ID
 Metric = tuple[str, str, str]  # name or label, value, unit
 
 
-class NotNcu(Refused):
+class NotNcu(CommandError):
     """A file is not ncu's output: one line with the reason, and how to get the right one."""
 
     def __init__(self, words: str) -> None:
@@ -86,7 +85,7 @@ def rows_of(lines: Iterable[str]) -> list[list[str]]:
     try:
         return list(csv.reader(line for line in lines if not line.startswith("==")))
     except csv.Error as error:  # a cell of more than 131,072 characters, for one
-        raise NotNcu(f"is no CSV of ncu's: {error}") from None
+        raise NotNcu(f"is not a CSV of ncu's: {error}") from None
 
 
 def ncu_rows(rows: Iterable[list[str]]) -> Iterator[tuple[LaunchKey, dict[str, str], list[Metric]]]:
@@ -133,7 +132,7 @@ def csv_launches(lines: Iterable[str]) -> list[Launch]:
     if error := next((line for line in lines if line.startswith("==ERROR==")), None) if not heads else None:
         raise NotNcu(f"holds an error of ncu's alone: {error.removeprefix('==ERROR==').strip()}")
     if not heads:
-        raise NotNcu("is no CSV of ncu's: ncu --csv --page raw --nvtx prints one")
+        raise NotNcu("is not a CSV of ncu's: ncu --csv --page raw --nvtx prints one")
     return list(found.values())
 
 
@@ -292,14 +291,10 @@ def main(arguments: list[str] | None = None) -> int:
         if len(counters):
             write_run(folder, counters, output)
     for case in strangers["case_id"]:
-        complain("occbench import-ncu", f"{case} is no valid case of {folder}")
+        print_error("occbench import-ncu", f"{case} is not a valid case of {folder}")
     if outside := sum(case is None for case, _ in launches):
         say(f"{outside} of {len(launches)} launches lie in no case's range, and are left out")
     if not len(counters):
-        raise Refused(1, "nothing to join: no launch belongs to a case of the run")
+        raise CommandError(1, "nothing to join: no launch belongs to a case of the run")
     say(*summary(cases, counters), output)
     return 1 if len(strangers) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -19,7 +19,7 @@ import pandas as pd
 
 from occbench_tools.attached.folder import Attached, read_attached
 from occbench_tools.attached.text import count_text, percent, short_name
-from occbench_tools.command import Refused, entry, parser_of
+from occbench_tools.command import CommandError, entry, parser_of
 from occbench_tools.inspect_lines.listing import Listing, read_listing
 from occbench_tools.inspect_lines.pressure import (
     FEWER,
@@ -30,7 +30,7 @@ from occbench_tools.inspect_lines.pressure import (
     values_waiting,
 )
 from occbench_tools.inspect_lines.show import COLUMNS, place_of, shorten, source_text, values_json
-from occbench_tools.lines import complain, reason, say
+from occbench_tools.lines import print_error, reason, say
 from occbench_tools.sass import Failure, Skip
 
 MOST = 10  # kernels
@@ -228,14 +228,14 @@ def main(argv: list[str] | None = None) -> int:
         attached = read_attached(options.folder)
         for file in options.files:
             if file.exists() and not file.is_file():  # a pipe's other end may never come
-                raise Refused(4, f"{file}: is no regular file")
+                raise CommandError(4, f"{file}: is not a regular file")
             file.open("rb").close()
         prices, others = price(options.files, attached)
     except Skip as error:
-        raise Refused(5, str(error)) from None
+        raise CommandError(5, str(error)) from None
     except (OSError, ValueError) as error:
-        raise Refused(4, reason(options.folder, error)) from None
+        raise CommandError(4, reason(options.folder, error)) from None
     for warning in attached.warnings:
-        complain("occbench", warning)
+        print_error("occbench", warning)
     say(*([as_json(prices, others)] if options.format == "json" else as_text(prices, others)))
     return 0

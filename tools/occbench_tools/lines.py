@@ -28,13 +28,13 @@ PIECE = re.compile(
 )
 
 
-def complain(program: str, words: object) -> None:
+def print_error(program: str, words: object) -> None:
     """One line on stderr; broken between words on a terminal."""
     print(for_terminal(f"{program}: {printable(' '.join(str(words).split()))}"), file=sys.stderr)
 
 
 def say(*lines: object) -> None:
-    """Printable lines on stdout, broken as complain()'s on a terminal."""
+    """Printable lines on stdout, broken as print_error()'s on a terminal."""
     for line in lines:
         print(for_terminal(printable(str(line)), sys.stdout))
 

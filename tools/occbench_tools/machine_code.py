@@ -19,14 +19,13 @@ disassembler is here.
 import argparse
 import re
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from occbench_tools import describe, sass
-from occbench_tools.command import Refused, entry, parser_of
+from occbench_tools.command import CommandError, entry, parser_of
 from occbench_tools.programs import demangle
 from occbench_tools.sass import Failure, Instruction, Loop, Skip
 
@@ -215,7 +214,7 @@ def parse_words(arguments: list[str] | None) -> argparse.Namespace:
     """The arguments. Raises SystemExit(2) on invalid ones."""
     parser = parser_of(
         "machine-code",
-        "What a warp of a kernel goes through, for occbench whatif.",
+        "The instructions that a kernel's warps execute, for occbench whatif.",
         "occbench machine-code app --kernel _Z3addPf --warps 4224 --instructions 75000",
     )
     parser.add_argument("binary", metavar="FILE", type=Path, help="a cubin, or a program that holds one")
@@ -276,15 +275,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         print("\n".join(run(options)))
     except Failure as error:
-        raise Refused(1, f"{options.kernel}: {error}") from error
+        raise CommandError(1, f"{options.kernel}: {error}") from error
     except Skip as error:
-        raise Refused(5 if "pip install" in str(error) else 4, str(error)) from error
+        raise CommandError(5 if "pip install" in str(error) else 4, str(error)) from error
     except OSError as error:
-        raise Refused(4, f"{options.binary}: {error.strerror}") from error
+        raise CommandError(4, f"{options.binary}: {error.strerror}") from error
     except (ValueError, KeyError, subprocess.CalledProcessError) as error:
-        raise Refused(4, f"{options.binary}: {error}") from error
+        raise CommandError(4, f"{options.binary}: {error}") from error
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

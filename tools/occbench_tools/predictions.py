@@ -22,7 +22,7 @@ import pandas as pd
 
 from occbench_tools import screen
 from occbench_tools.analysis import read_folder
-from occbench_tools.command import Refused, add_folder, entry, folder_of, parser_of, reading
+from occbench_tools.command import CommandError, add_folder, entry, folder_of, parser_of, reading
 from occbench_tools.counters import bounds_of, read_counters
 from occbench_tools.escape import printable, prose, without_backticks
 from occbench_tools.lines import say
@@ -227,11 +227,11 @@ def plain_table(head: list[str], *parts: list[list[str]]) -> str:
 def report(
     folder: Path, bounds: Path | None, table: type(markdown_table) = markdown_table, model: Path | None = None
 ) -> str:
-    """The command's output. Raises as read_predictions and read_counters do; Refused: no case."""
+    """The command's output. Raises as read_predictions and read_counters do; CommandError: no case."""
     rows = without_backticks(read_predictions(folder, model))
     if rows["error"].isna().all():
         reason = "no valid case has a prediction; the device's parameters come from `occbench calibrate`"
-        raise Refused(1, f"{folder}: {reason}")
+        raise CommandError(1, f"{folder}: {reason}")
     text = table(HEAD, *lines(rows)) + f"\n{verdict(rows)}\n"
     if bands := band_coverage(rows):
         text += f"\n{bands}\n"
@@ -240,7 +240,7 @@ def report(
         found = compare(rows, counters)
         if found.empty:
             reason = f"{bounds}: none of its {len(counters)} cases is predicted in this folder"
-            raise Refused(1, f"{folder}: {reason}")
+            raise CommandError(1, f"{folder}: {reason}")
         head, *body = confusion(found)
         text += (
             f"\nThe counters name the model's bound in {found['agree'].sum()} of {len(found)} cases "
@@ -272,7 +272,3 @@ def main(arguments: list[str] | None = None) -> int:
         text = report(folder, options.bounds, table, options.model)
         say(*text.splitlines())  # tables fit a terminal, and sentences are broken
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

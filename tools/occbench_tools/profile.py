@@ -17,7 +17,6 @@ import argparse
 import io
 import os
 import shutil
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -27,7 +26,7 @@ import pandas as pd
 
 from occbench_tools import counters
 from occbench_tools.analysis import read_folder
-from occbench_tools.command import Refused, add_folder, entry, newest, occbench, parser_of, reading
+from occbench_tools.command import CommandError, add_folder, entry, newest, occbench, parser_of, reading
 from occbench_tools.import_ncu import (
     COUNTERS,
     DRAM_BYTES,
@@ -42,7 +41,7 @@ from occbench_tools.import_ncu import (
     write_counters,
     write_run,
 )
-from occbench_tools.lines import complain, make_folder, say
+from occbench_tools.lines import make_folder, print_error, say
 from occbench_tools.programs import run_program
 from occbench_tools.untrusted_files import read_untrusted
 
@@ -64,7 +63,7 @@ def supported_metrics(ncu: str, metrics: list[str]) -> list[str]:
     names = {line.split()[0] for line in answer.splitlines() if line.strip()}
     found = [metric for metric in metrics if metric.split(".")[0] in names] or metrics
     if lacking := [metric for metric in metrics if metric not in found]:
-        complain("occbench profile", f"this GPU has no {', '.join(lacking)}")
+        print_error("occbench profile", f"this GPU has no {', '.join(lacking)}")
     return found
 
 
@@ -76,7 +75,7 @@ def error_line(*texts: str) -> str:
 
 
 def profile(options: argparse.Namespace, preset: str, what: list[str], cases: list[str]) -> pd.DataFrame:
-    """One call of ncu: a row for each case that it read. Raises Refused where it read none."""
+    """One call of ncu: a row for each case that it read. Raises CommandError where it read none."""
     replay = ["application", "--cache-control", "none"] if options.as_timed else ["kernel"]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ncu.csv"
@@ -90,7 +89,7 @@ def profile(options: argparse.Namespace, preset: str, what: list[str], cases: li
         ran = run_program(words)
         log_text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     if "ERR_NVGPUCTRPERM" in log_text + ran.stdout + ran.stderr:
-        raise Refused(
+        raise CommandError(
             3, "no right to read counters: be root, or ask for NVreg_RestrictProfilingToAdminUsers=0"
         )
     try:
@@ -99,7 +98,7 @@ def profile(options: argparse.Namespace, preset: str, what: list[str], cases: li
         found = per_case([])
     found = found[found["case_id"].isin(cases)]
     if found.empty:
-        raise Refused(
+        raise CommandError(
             1, f"ncu read nothing of {cases[0]} and what follows: {error_line(log_text, ran.stderr)}"
         )
     return found
@@ -113,16 +112,16 @@ def read_cases(options: argparse.Namespace, preset: str, wanted: list[str], outp
     if path.exists():
         table = pd.read_csv(io.BytesIO(read_untrusted(path)), dtype={"case_id": "string"})
         if "case_id" not in table:
-            raise Refused(4, f"{path} has no case_id; name another --output")
+            raise CommandError(4, f"{path} has no case_id; name another --output")
     left = [case for case in wanted if case not in set(table["case_id"])]
     if path.exists() and not options.set and (other := set(options.metrics) - set(table)):
-        raise Refused(4, f"{path} has no {min(other)}; name another --output")
+        raise CommandError(4, f"{path} has no {min(other)}; name another --output")
     what = ["--set", options.set] if options.set else ["--metrics", ",".join(options.metrics)]
     if left and options.metrics is METRICS and not options.set:
         what[1] = ",".join(supported_metrics(options.ncu, METRICS))
     for first in range(0, len(left), AT_ONCE):
         if time.monotonic() - start > options.seconds:
-            complain("occbench profile", f"{options.seconds:g} s are over; the same call reads the rest")
+            print_error("occbench profile", f"{options.seconds:g} s are over; the same call reads the rest")
             break
         found = profile(options, preset, what, left[first : first + AT_ONCE])
         if not options.set:  # a column each, empty where this GPU has no such metric
@@ -136,25 +135,27 @@ def read_cases(options: argparse.Namespace, preset: str, wanted: list[str], outp
 
 
 def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """Runs the command. Raises Refused, and as reading and writing do."""
+    """Runs the command. Raises CommandError, and as reading and writing do."""
     output = output_of(options.folder, options.output)
     cases, env = read_folder(options.folder)
     wanted = options.case or choose_cases(cases, options.count, options.experiment)
     if not wanted:
         parser.error(f"--experiment: {options.folder} has no valid case of {', '.join(options.experiment)}")
     if strangers := set(wanted) - set(cases["case_id"]):
-        parser.error(f"--case: {min(strangers)} is no valid case of {options.folder}")
+        parser.error(f"--case: {min(strangers)} is not a valid case of {options.folder}")
     if not options.ncu or not shutil.which(options.ncu):
-        raise Refused(5, f"{options.ncu or 'ncu'} is missing: Nsight Compute brings it; or use --ncu")
+        raise CommandError(5, f"{options.ncu or 'ncu'} is missing: Nsight Compute brings it; or use --ncu")
     if not options.occbench or not os.access(options.occbench, os.X_OK):
-        raise Refused(4, f"{options.occbench or 'occbench'}: no such program; build it, or use --occbench")
+        raise CommandError(
+            4, f"{options.occbench or 'occbench'}: no such program; build it, or use --occbench"
+        )
     found = read_cases(options, env["preset"], wanted, output)
     if len(found):
         write_run(options.folder, found, output)
         say(*summary(cases, found), output)
     missing = [case for case in wanted if case not in set(found["case_id"])]
     if missing:
-        raise Refused(1, f"{len(missing)} of {len(wanted)} cases have no counters, {missing[0]} first")
+        raise CommandError(1, f"{len(missing)} of {len(wanted)} cases have no counters, {missing[0]} first")
 
 
 @entry("occbench profile")
@@ -178,7 +179,10 @@ def main(arguments: list[str] | None = None) -> int:
         "--as-timed", action="store_true", help="leave the caches as a timed launch finds them"
     )
     parser.add_argument(
-        "--seconds", type=float, default=300, help="begin no twenty cases after (default: 300)"
+        "--seconds",
+        type=float,
+        default=300,
+        help="start no further batch of 20 cases after this time (default: 300)",
     )
     parser.add_argument(
         "--occbench", metavar="PATH", type=Path, default=occbench(),
@@ -193,7 +197,3 @@ def main(arguments: list[str] | None = None) -> int:
     with reading(options.folder):
         run(options, parser)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -98,7 +98,7 @@ class Values:
         return *sources, guard
 
 
-def repeated(trip: Iterable[Instruction]) -> list[bool]:
+def repeated_instructions(trip: Iterable[Instruction]) -> list[bool]:
     """Of each instruction of a loop's trip, whether it is a load from global memory that every trip makes of
     the same address."""
     trip = list(trip)

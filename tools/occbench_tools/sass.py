@@ -69,7 +69,7 @@ class Instruction:
         try:
             return int(self.operands[-1], 16)
         except (IndexError, ValueError):
-            raise Failure(f"{self.opcode} at {self.address:#x} goes where a register says") from None
+            raise Failure(f"{self.opcode} at {self.address:#x} is an indirect branch") from None
 
     @property
     def next_addresses(self) -> list[int]:

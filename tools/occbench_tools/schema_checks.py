@@ -138,7 +138,7 @@ def rows(path: Path, rules: dict[str, Any], report: Report) -> Iterator[tuple[in
 
 
 def numbered_records(path: Path, report: Report) -> Iterator[tuple[int, list[str]]]:
-    """The whole records of a CSV file, each with the line that it begins on; reports what is no CSV."""
+    """The whole records of a CSV file, each with the line that it begins on; reports what is not a CSV."""
     whole, line_feed, tail = read_untrusted(path).rpartition(b"\n")
     whole += line_feed
     if tail:

@@ -9,7 +9,7 @@ import functools
 import importlib
 from collections.abc import Callable
 
-from occbench_tools.lines import complain
+from occbench_tools.lines import print_error
 
 NAMED_ALIKE = (
     "audit", "caps", "compare", "explain", "import-ncu", "inspect-lines", "inspect-price",
@@ -38,7 +38,7 @@ def start(word: str) -> int:
             raise
         package, extra = PACKAGES[name]
         wanted = f"'occbench[{'fleet' if word == 'fleet' else extra}]'" if extra else package
-        complain("occbench", f"{word} needs {package}, which is not installed: pip install {wanted}")
+        print_error("occbench", f"{word} needs {package}, which is not installed: pip install {wanted}")
         return MISSING
 
 

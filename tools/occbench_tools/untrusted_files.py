@@ -27,7 +27,7 @@ LIMIT = 256 * MIB  # of any other: cases.csv, counters.csv, what ncu printed
 BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[][{}]', re.DOTALL)
 
 
-HOLDS_ZEROS = "holds zero bytes, and is no text in UTF-8"
+HOLDS_ZEROS = "holds zero bytes, and is not UTF-8 text"
 
 
 class NotRegular(OSError):
@@ -52,7 +52,7 @@ def read_untrusted(path: Path, first: int | None = None) -> bytes:
         if stat.S_ISDIR(status.st_mode):
             raise NotRegular(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(status.st_mode):
-            raise NotRegular(errno.EINVAL, "is no regular file", str(path))
+            raise NotRegular(errno.EINVAL, "is not a regular file", str(path))
         if status.st_size > limit:
             what = f"has {status.st_size // MIB} MiB, and at most {limit // MIB} are read"
             raise NotRegular(errno.EFBIG, what, str(path))
@@ -83,7 +83,7 @@ def unpack(content: bytes, path: Path, limit: int, first: int | None) -> bytes:
             if not is_whole:
                 break
     except zlib.error:
-        raise NotRegular(errno.EINVAL, "is no gzip file", str(path)) from None
+        raise NotRegular(errno.EINVAL, "is not a gzip file", str(path)) from None
     if first is None and len(text) > limit:
         raise NotRegular(errno.EFBIG, f"holds more than the {limit // MIB} MiB that are read", str(path))
     if first is None and not is_whole:
@@ -111,7 +111,7 @@ def parse_json(text: str) -> Any:  # noqa: ANN401 - JSON is what it is
             raise ValueError(f"nested deeper than {DEPTH} levels")
 
     def refuse_constant(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is no number of JSON")
+        raise ValueError(f"{constant} is not a number of JSON")
 
     def parse_number(digits: str) -> float:
         value = float(digits) if set(digits) & set(".eE") else int(digits) if len(digits) <= 20 else math.inf

@@ -5,7 +5,6 @@ One line per violation, `file:line: what is wrong`, of many alike the first few,
 without one, 1 with some, 2 invalid arguments, 4 a file is missing or could not be read.
 """
 
-import sys
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -128,7 +127,7 @@ def wrong_rates(row: Row) -> Iterator[str]:
         yield f"{work}: empty, and throughput_unit is {row['throughput_unit']}"
     elif work and (got := numbers(row, "throughput", work, "time_median_s")):
         if got[2] == 0:
-            yield "time_median_s: 0 is no time"
+            yield "time_median_s: 0 is not a time"
         elif not close(got[0], got[1] / got[2]):
             yield f"throughput: {got[0]:.9g}, but {work} / time_median_s is {got[1] / got[2]:.9g}"
     if (got := numbers(row, "percent_of_ceiling", "throughput", "ceiling")) and (
@@ -270,7 +269,3 @@ def main(arguments: list[str] | None = None) -> int:
         + (f", {report.unreadable} unreadable" if report.unreadable else "")
     )
     return 4 if report.unreadable else 1 if report.violations else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -86,7 +86,7 @@ LevelPlan best_of(const std::vector<Cells>& kernels, const std::vector<Cells>& a
   LevelPlan plan;
   for (const Cells& row : kernels) {
     const bool is_faster =
-        attach::finding_of(row.at("verdict")) == attach::Finding::faster_at_lower_occupancy;
+        attach::parse_finding(row.at("verdict")) == attach::Finding::faster_at_lower_occupancy;
     const bool is_whole_graph = row.at("block_x") == "0";  // whose kernels have rows of their own
     if (!is_faster && !is_whole_graph && !row.at("symbol").empty()) plan.unchanged.push_back(kernel_of(row));
     // Launches split by what ran before them have no name to apply a level by.
@@ -124,10 +124,10 @@ LevelPlan best_of(const std::filesystem::path& folder) try {
 
 std::vector<std::string> program_of(const std::filesystem::path& folder) try {
   const auto env = Recorder::environment_of(folder);
-  if (env.at("kind") != "attach") fail(folder, "is no folder of `occbench attach`");
+  if (env.at("kind") != "attach") fail(folder, "is not a folder of `occbench attach`");
   return env.at("program").get<std::vector<std::string>>();
 } catch (const nlohmann::json::exception&) {
-  fail(folder, "is no folder of `occbench attach`");
+  fail(folder, "is not a folder of `occbench attach`");
 }
 
 std::filesystem::path last_folder(const std::vector<std::string>& program) {

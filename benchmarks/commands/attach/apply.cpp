@@ -96,7 +96,7 @@ class Runner {
       what.variables = {{attach::folder_variable, notes.string()}, {attach::options_variable, options_}};
       if (by_range_) what.variables.emplace_back(attach::nvtx_variable, library_.path());
     }
-    Run now{outputs_.run(what, has_levels ? "with fewer warps" : "a plain one"), {}, pair, has_levels};
+    Run now{outputs_.run(what, has_levels ? "with fewer warps" : "without changes"), {}, pair, has_levels};
     if (pair > 0 && now.has_succeeded()) {
       attach::Collected all = attach::collect(notes);
       now.times = times_of(all);
@@ -111,7 +111,7 @@ class Runner {
 
  private:
   void take_changed(attach::Collected all) {
-    for (const std::string& complaint : all.complaints)
+    for (const std::string& complaint : all.warnings)
       print_wrapped(std::cerr, "occbench: " + printable(complaint));
     std::erase_if(all.kernels, [](const attach::Kernel& kernel) { return kernel.changed == 0; });
     if (all.kernels.empty())
@@ -190,7 +190,7 @@ void print_pair(std::ostream& out, const Series& series, int pair, int pairs) {
 /// A line per metric, and whether the first of them shows a difference.
 void print_times(std::ostream& out, const Series& series) {
   std::string shown;
-  if (const std::string& range = series.runs.back().times.unwaited; !range.empty())
+  if (const std::string& range = series.runs.back().times.unsynchronized_range; !range.empty())
     print_wrapped(out, "Step '" + printable(range) +
                            "' is not compared: the program begins the next one long before the GPU is done.");
   for (const Metric& metric : metrics) {

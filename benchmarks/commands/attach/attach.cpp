@@ -76,7 +76,7 @@ class Conclusion {
     all_ = attach::collect(work.path());
     all_.time.wall_s = run_.exit.wall_s;
     if (outputs_ != nullptr && run_.has_succeeded() && has_versions(all_))
-      second_plain_ = outputs_->run({.program = program_}, "a plain one");
+      second_plain_ = outputs_->run({.program = program_}, "without changes");
     print_complaints();
     if (all_.processes.empty()) return run_.exit.code;
     judge();
@@ -91,8 +91,8 @@ class Conclusion {
  private:
   void print_complaints() {
     if (const char* const why = attach::why_not_attachable(path_of_program(program_[0]).c_str()))
-      all_.complaints.push_back("'" + program_[0] + "' is " + why + ": nothing can be attached to it");
-    for (const std::string& complaint : all_.complaints)
+      all_.warnings.push_back("'" + program_[0] + "' is " + why + ": nothing can be attached to it");
+    for (const std::string& complaint : all_.warnings)
       print_wrapped(std::cerr, "occbench: " + printable(complaint));
     if (all_.processes.empty() && run_.exit.why.empty())
       print_wrapped(std::cerr, "occbench: no process of '" + printable(program_[0]) +
@@ -108,7 +108,7 @@ class Conclusion {
 
   void print_kernels(const std::filesystem::path& folder) const {
     if (all_.kernels.empty()) {
-      if (all_.complaints.empty())
+      if (all_.warnings.empty())
         std::cerr << "occbench: the CUDA driver was loaded, and no kernel was launched"
                   << (options_.profiler_api ? " between cudaProfilerStart and cudaProfilerStop\n" : "\n");
       return;
@@ -126,7 +126,7 @@ class Conclusion {
 
   void print_notes() const {
     if (second_plain_ && second_plain_->has_succeeded())
-      std::cerr << (is_silent()               ? "stdout was empty, so that it says nothing of the caps.\n"
+      std::cerr << (is_silent()               ? "stdout was empty: it cannot verify the caps.\n"
                     : !is_output_comparable() ? "stdout differs between plain runs, so that it says nothing "
                                                 "of the caps.\n"
                     : run_.is_same_output
@@ -213,7 +213,8 @@ int run(AttachOptions o, const std::vector<std::string>& program) {
   std::optional<Outputs> outputs;
   if (o.check_output) {
     outputs.emplace(raw);
-    if (const RunOutcome plain = outputs->run({.program = program}, "a plain one"); !plain.has_succeeded())
+    if (const RunOutcome plain = outputs->run({.program = program}, "without changes");
+        !plain.has_succeeded())
       return plain.exit.code;
   }
   const RunOutcome outcome =
@@ -249,21 +250,22 @@ void define_attach(CLI::App& command, Invocation& invocation) {
   };
   attach->add_flag("--observe", o->observe, "Change no launch: kernels, times and occupancy only");
   attach->add_flag("--all", o->all,
-                   "Also change grids within one residency: a watchdog names a kernel that hangs");
-  attach->add_flag(
-      "--counters", o->counters,
-      "Sample the GPU's counters beside the run (CUPTI): what binds kernels that cannot be changed");
+                   "Also change grids that fit in one wave, whose blocks may wait for each other; a watchdog "
+                   "reports hangs");
+  attach->add_flag("--counters", o->counters,
+                   "Also sample GPU counters (CUPTI): shows what limits kernels that cannot be changed");
   attach->add_flag("--by-range", o->by_range, "Separate kernels by the NVTX range they are launched in");
   attach->add_flag("--profiler-api", o->profiler_api,
                    "Only launches between the program's cudaProfilerStart and cudaProfilerStop");
   add("--output", o->output, "Folder for the results (default: results/attach/NAME)", "DIR");
   add("--kernel", o->kernel, "Change only kernels whose name matches (POSIX extended)", "REGEX");
   add("--skip", o->skip, "First launches of each kernel that stay unchanged (default: 3)", "N");
-  add("--after", o->after, "First launches of each process that stay unchanged: past autotuning", "N");
+  add("--after", o->after, "Leave the first N launches of each process unchanged (to skip autotuning)", "N");
   add("--duration", o->duration, "Change launches for this long from the first on (90, 5m)", "TIME");
-  add("--budget", o->budget, "Most GPU time that slower launches and timing may add (default: 20%)", "SHARE");
+  add("--budget", o->budget, "Maximum GPU time that slower launches and timing may add (default: 20%)",
+      "SHARE");
   add("--precision", o->precision, "Stop sampling an arm at this precision (default: 0.5%)", "SHARE");
-  add("--levels", o->levels, "Shares of the natural warps (default: 3/4,1/2,1/4)", "LIST");
+  add("--levels", o->levels, "Levels as shares of the kernel's own warps (default: 3/4,1/2,1/4)", "LIST");
   add("--registers", o->registers, "Register caps to try (32,40,64) on kernels with PTX, in place of levels",
       "LIST");
   attach->add_flag("--sms", o->sms, "Also confine launches to 3/4, 1/2 and 1/4 of the SMs (green contexts)");
@@ -273,11 +275,11 @@ void define_attach(CLI::App& command, Invocation& invocation) {
   add("--limit", o->limit, "Bytes of timed launches that a process may write (default: 32M)", "N");
   attach
       ->add_option("--apply", o->apply,
-                   "Compare whole runs with a level in every launch with plain runs: best, or KERNEL=LEVEL")
+                   "Compare whole runs with and without a level in every launch: best, or KERNEL=LEVEL")
       ->type_name("WHAT");
   add("--from", o->from, "Results whose levels --apply best takes (default: the program's last)", "DIR");
   add("--pairs", o->pairs,
-      "Most pairs of runs that --apply compares; a difference that shows ends it (default: 20)", "N");
+      "Maximum pairs of runs of --apply; it stops early at a significant difference (default: 20)", "N");
   add("--timing", o->timing,
       "What times launches: events (default), activity (CUPTI records) or auto (records if the program "
       "does not use CUPTI itself)",

@@ -78,7 +78,7 @@ Kernel read_kernel(const Cells& row) {
 
 Verdict read_verdict(const Cells& row) {
   Verdict v;
-  const auto finding = finding_of(row.at("verdict"));
+  const auto finding = parse_finding(row.at("verdict"));
   if (!finding) throw std::invalid_argument("verdict");
   v.finding = *finding;
   v.why = row.at("why");
@@ -86,7 +86,7 @@ Verdict read_verdict(const Cells& row) {
   v.next.needs = row.at("next_step");
   v.gain = read_change(row, "gain");
   if (const auto column = row.find("sm_verdict"); column != row.end()) {  // schema 7
-    const auto by_sms = sm_finding_of(column->second);
+    const auto by_sms = parse_sm_finding(column->second);
     if (!by_sms) throw std::invalid_argument("sm_verdict");
     v.by_sms.finding = *by_sms;
     if (!row.at("spare_sms").empty()) v.by_sms.spare_sms = read_count<int>(row, "spare_sms");
@@ -94,16 +94,16 @@ Verdict read_verdict(const Cells& row) {
   return v;
 }
 
-struct ArmFound {
-  LevelFound level;  ///< without its changes
+struct ArmTime {
+  LevelResult level;  ///< without its changes
   std::optional<Median> time;
   int sms = 0;
 };
 
-ArmFound read_arm(const Cells& row) {
-  ArmFound arm{.level = {.blocks_per_sm = read_count<int>(row, "blocks_per_sm"),
-                         .added_smem_bytes = read_count<unsigned>(row, "added_smem_bytes"),
-                         .samples = read_count<std::size_t>(row, "samples")}};
+ArmTime read_arm(const Cells& row) {
+  ArmTime arm{.level = {.blocks_per_sm = read_count<int>(row, "blocks_per_sm"),
+                        .added_smem_bytes = read_count<unsigned>(row, "added_smem_bytes"),
+                        .samples = read_count<std::size_t>(row, "samples")}};
   if (row.contains("sm_count")) arm.sms = read_count<int>(row, "sm_count");  // schema 7
   if (arm.level.samples < least || row.at("time_median_s").empty()) return arm;
   const double median = read_number(row, "time_median_s");
@@ -113,7 +113,7 @@ ArmFound read_arm(const Cells& row) {
 }
 
 /// The levels of a kernel, from its arms by name.
-void add_levels(const Kernel& k, Verdict& v, const std::multimap<std::string, ArmFound>& arms) {
+void add_levels(const Kernel& k, Verdict& v, const std::multimap<std::string, ArmTime>& arms) {
   const auto before = arms.find("untouched"), natural = arms.find("pinned");
   if (before == arms.end() || natural == arms.end() || !before->second.time || !natural->second.time ||
       natural->second.level.blocks_per_sm < 1 || v.why.starts_with("several kinds"))
@@ -121,32 +121,32 @@ void add_levels(const Kernel& k, Verdict& v, const std::multimap<std::string, Ar
   const auto [begin, end] = arms.equal_range("lower");
   for (auto at = begin; at != end; ++at) {
     if (!at->second.time) continue;
-    LevelFound& level = v.levels.emplace_back(at->second.level);
+    LevelResult& level = v.levels.emplace_back(at->second.level);
     level.warps = static_cast<double>(level.blocks_per_sm) / natural->second.level.blocks_per_sm;
     level.change = change_of(*at->second.time, *natural->second.time);
     level.from_untouched = change_of(*at->second.time, *before->second.time);
   }
-  std::ranges::sort(v.levels, std::greater<>(), &LevelFound::blocks_per_sm);
+  std::ranges::sort(v.levels, std::greater<>(), &LevelResult::blocks_per_sm);
   add_waves(k, v);
 }
 
 /// What a kernel took on fewer SMs, from its arms by name.
-void add_shares(const Kernel& k, SmVerdict& v, const std::multimap<std::string, ArmFound>& arms) {
+void add_shares(const Kernel& k, SmVerdict& v, const std::multimap<std::string, ArmTime>& arms) {
   const auto before = arms.find("untouched");
   if (before == arms.end() || !before->second.time) return;
   const auto [begin, end] = arms.equal_range("fewer SMs");
   for (auto at = begin; at != end; ++at)
-    if (const ArmFound& arm = at->second; arm.time && arm.sms > 0)
+    if (const ArmTime& arm = at->second; arm.time && arm.sms > 0)
       v.shares.push_back(share_found(k, arm.sms, arm.level.samples, *arm.time, *before->second.time));
-  std::ranges::sort(v.shares, std::greater<>(), &ShareFound::sms);
+  std::ranges::sort(v.shares, std::greater<>(), &SmShareResult::sms);
 }
 
-CapFound read_cap(const Cells& row) {
-  CapFound cap{.cap = read_count<int>(row, "register_cap"),
-               .registers = read_count<int>(row, "registers_per_thread"),
-               .local_bytes = read_count<int>(row, "local_bytes"),
-               .blocks_per_sm = read_count<int>(row, "blocks_per_sm"),
-               .samples = read_count<std::size_t>(row, "samples")};
+CapResult read_cap(const Cells& row) {
+  CapResult cap{.cap = read_count<int>(row, "register_cap"),
+                .registers = read_count<int>(row, "registers_per_thread"),
+                .local_bytes = read_count<int>(row, "local_bytes"),
+                .blocks_per_sm = read_count<int>(row, "blocks_per_sm"),
+                .samples = read_count<std::size_t>(row, "samples")};
   cap.change = read_change(row, "change");
   return cap;
 }
@@ -169,7 +169,7 @@ AttachResults read_tables(const std::filesystem::path& folder) {
                                    .timing = process.value("timing", "events"),
                                    .why_events = process.value("why_events", "")});
   for (const auto& line : env.at("complaints"))
-    found.all.complaints.push_back(printable(line.get<std::string>()));
+    found.all.warnings.push_back(printable(line.get<std::string>()));
   if (env.contains("time")) {
     const auto seconds = [&](const char* name) {
       constexpr double most = 1e9;
@@ -190,7 +190,7 @@ AttachResults read_tables(const std::filesystem::path& folder) {
   }
   for (Kernel& k : found.all.kernels)
     if (k.whole) k.whole = places.at(k.graph);
-  std::map<std::size_t, std::multimap<std::string, ArmFound>> arms;
+  std::map<std::size_t, std::multimap<std::string, ArmTime>> arms;
   for (const Cells& row : table_of(folder / "arms.csv"))
     arms[places.at(row.at("kernel_id"))].emplace(row.at("arm"), read_arm(row));
   for (const auto& [i, mine] : arms) {
@@ -209,9 +209,9 @@ nlohmann::json verdicts_json(const AttachResults& found) {
   nlohmann::json all = nlohmann::json::array();
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
     const Verdict& v = found.verdicts[i];
-    const VerdictWords words = words_of(found.all.kernels[i], v);
+    const VerdictText words = describe_verdict(found.all.kernels[i], v);
     nlohmann::json levels = nlohmann::json::array();
-    for (const LevelFound& level : v.levels)
+    for (const LevelResult& level : v.levels)
       levels.push_back({{"warps", level.warps},
                         {"slowdown", level.change.value},
                         {"low", level.change.low},
@@ -220,7 +220,7 @@ nlohmann::json verdicts_json(const AttachResults& found) {
                    {"sentence", words.sentence},
                    {"advice", words.advice},
                    {"levels", std::move(levels)}});
-    if (const CapFound* const cap = fastest_cap(v)) all.back()["fastest_cap"] = cap->cap;
+    if (const CapResult* const cap = fastest_cap(v)) all.back()["fastest_cap"] = cap->cap;
   }
   return all;
 }
@@ -268,7 +268,7 @@ nlohmann::json attached_findings(const std::filesystem::path& folder) {
     const auto crc = crc32_z(0, reinterpret_cast<const unsigned char*>(content.data()), content.size());
     checksums[name] = text("%08lx", crc);
   }
-  Places needing;
+  KernelIndices needing;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i)
     if (found.verdicts[i].finding == Finding::needs_occupancy) needing.push_back(i);
   nlohmann::json headings = nlohmann::json::array(), skipped = nlohmann::json::array();

@@ -33,7 +33,7 @@ double seconds_of(const std::string& text) {
   } catch (const std::exception&) {
   }
   if (end != number.size() || !std::isfinite(value) || value < 0)
-    throw std::invalid_argument("--duration '" + text + "' is no time: write 90, 90s or 5m");
+    throw std::invalid_argument("--duration '" + text + "' is not a time: write 90, 90s or 5m");
   return value * scale;
 }
 
@@ -41,7 +41,7 @@ double seconds_of(const std::string& text) {
 
 double share_of(const std::string& text, const std::string& what) {
   const auto refuse = [&]() -> double {
-    throw std::invalid_argument(what + " '" + text + "' is no share: write 3/4, 0.75 or 75%");
+    throw std::invalid_argument(what + " '" + text + "' is not a share: write 3/4, 0.75 or 75%");
   };
   const auto real = [&](const std::string& number) {
     std::size_t end = 0;
@@ -73,7 +73,7 @@ std::vector<double> levels_of(const std::string& text) {
     levels.push_back(share);
     at = end + 1;
   }
-  constexpr std::size_t most = attach::most_levels;
+  constexpr std::size_t most = attach::max_levels;
   if (levels.size() > most) throw std::invalid_argument("--levels: at most " + std::to_string(most));
   return levels;
 }

@@ -40,7 +40,7 @@ std::string sentence_of_small_grids(const Collected& all) {
     if (k.blocks() < static_cast<std::uint64_t>(k.sms)) few_blocks += k.total_us() / total;
   }
   if (!(below_one_wave >= worth_naming)) return "";
-  return " Grids of less than one wave hold " + part(below_one_wave) +
+  return " Grids of less than one wave take " + part(below_one_wave) +
          " of GPU time, those with fewer blocks "
          "than SMs " +
          part(few_blocks) +
@@ -81,14 +81,14 @@ std::string parts_of(const std::map<std::string, double>& shares) {
   return line;
 }
 
-/// "Fewer warps and counters both tell of 9 kernels: they agree in 8."; empty: of none.
+/// "Both fewer warps and counters judge 9 kernels and agree in 8."; empty: of none.
 std::string sentence_of_agreement(const std::vector<Verdict>& verdicts) {
   const auto both =
       std::ranges::count_if(verdicts, [](const Verdict& v) { return v.has_agreement.has_value(); });
   const auto agreed = std::ranges::count(verdicts, std::optional(true), &Verdict::has_agreement);
   if (both == 0) return "";
-  return " Fewer warps and counters both tell of " + count_of(static_cast<std::size_t>(both), "kernel") +
-         ": they agree in " + std::to_string(agreed) + ".";
+  return " Both fewer warps and counters judge " + count_of(static_cast<std::size_t>(both), "kernel") +
+         " and agree in " + std::to_string(agreed) + ".";
 }
 
 }  // namespace
@@ -109,15 +109,15 @@ std::string sentence_of_judged(const Collected& all, const std::vector<Verdict>&
     else if (is_known_by_sms)
       judged["by fewer SMs"] += share;
     else if (is_judged(v.finding))
-      judged[v.finding == Finding::latency ? "by counters (nothing over 40 %)" : "by counters"] += share;
+      judged[v.finding == Finding::latency ? "by counters (no unit over 40 %)" : "by counters"] += share;
     else if (v.finding == Finding::skipped)
       left[v.why] += share;
     else
       left[v.finding == Finding::unknown ? "unknown" : "not changed"] += share;
   }
   const std::string means = parts_of(judged), reasons = parts_of(left);
-  return "Judged, of GPU time: " + (means.empty() ? "nothing" : means) + "." +
-         (reasons.empty() ? "" : " Left: " + reasons + ".") + sentence_of_agreement(verdicts);
+  return "GPU time with a verdict: " + (means.empty() ? "nothing" : means) + "." +
+         (reasons.empty() ? "" : " Without: " + reasons + ".") + sentence_of_agreement(verdicts);
 }
 
 }  // namespace occbench::commands

@@ -36,9 +36,9 @@ void print_sm_shares(std::ostream& out, const attach::Collected& all,
 
 /// "memory-bound: 64 of 132 SMs cost 4.0 % (3.6 to 4.4)", "unknown: too few launches"; empty: it never
 /// ran on fewer.
-[[nodiscard]] std::string sm_words_of(const attach::Kernel& kernel, const attach::SmVerdict& verdict);
+[[nodiscard]] std::string sm_verdict_text(const attach::Kernel& kernel, const attach::SmVerdict& verdict);
 
-/// "SMs that can be given away for 5 %: 36 of 132. ..."; empty where no launch ran on fewer.
+/// "SMs that can be freed at a cost of at most 5 %: 36 of 132. ..."; empty where no launch ran on fewer.
 [[nodiscard]] std::string sentence_of_spare_sms(const attach::Collected& all,
                                                 const std::vector<attach::Verdict>& verdicts);
 
@@ -63,7 +63,7 @@ void print_versions(std::ostream& out, const attach::Collected& all,
 /// the time was not recorded.
 [[nodiscard]] std::string sentence_of_time(const attach::Collected& all);
 
-/// "Judged, of GPU time: 53.0 % by fewer warps. Left: 28.0 % one block per SM, 5.0 % unknown."
+/// "GPU time with a verdict: 53.0 % by fewer warps. Without: 28.0 % one block per SM, 5.0 % unknown."
 [[nodiscard]] std::string sentence_of_judged(const attach::Collected& all,
                                              const std::vector<attach::Verdict>& verdicts);
 

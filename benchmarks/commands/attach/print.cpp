@@ -38,7 +38,7 @@ int target_of(const Kernel& k, double share) {
 /// a level before it is the same.
 std::string level_cell(const Kernel& k, const Verdict& v, const std::vector<double>& levels, std::size_t n) {
   const int target = target_of(k, levels[n]);
-  const auto found = std::ranges::find(v.levels, target, &LevelFound::blocks_per_sm);
+  const auto found = std::ranges::find(v.levels, target, &LevelResult::blocks_per_sm);
   const auto is_before = [&](double share) { return target_of(k, share) == target; };
   if (found == v.levels.end() ||
       std::any_of(levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(n), is_before))
@@ -49,9 +49,9 @@ std::string level_cell(const Kernel& k, const Verdict& v, const std::vector<doub
   return std::abs(found->warps - levels[n]) < near ? change : change + text(" @%.0f %%", 100 * found->warps);
 }
 
-std::string verdict_cell(const Kernel& k, const Verdict& v) { return words_of(k, v).sentence; }
+std::string verdict_cell(const Kernel& k, const Verdict& v) { return describe_verdict(k, v).sentence; }
 
-std::string next_cell(const Kernel& k, const Verdict& v) { return words_of(k, v).advice; }
+std::string next_cell(const Kernel& k, const Verdict& v) { return describe_verdict(k, v).advice; }
 
 /// A column of a table of kernels.
 struct TableColumn {
@@ -160,7 +160,7 @@ void print_graphs(std::ostream& out, const Collected& all, const std::vector<Ver
   if (kernels == 0) return;
   std::ranges::stable_sort(numbers, std::greater<>(), [&](std::size_t i) {
     double most = -1;
-    for (const LevelFound& level : verdicts[i].levels) most = std::max(most, std::abs(level.change.value));
+    for (const LevelResult& level : verdicts[i].levels) most = std::max(most, std::abs(level.change.value));
     return most;
   });
   if (!numbers.empty()) {

@@ -69,7 +69,7 @@ constexpr CsvColumn<KernelRow> kernel_columns[] = {
     {"occupancy", [](R r) { return shortest(r.v.occupancy); }},
     {"limiter", [](R r) { return std::string(theory::to_string(r.v.limiters)); }},
     {"waves", [](R r) { return has_waves(r) ? shortest(r.k.waves(r.k.blocks_per_sm)) : ""; }},
-    {"verdict", [](R r) { return std::string(attach::words_of(r.v.finding)); }},
+    {"verdict", [](R r) { return std::string(attach::to_string(r.v.finding)); }},
     {"why", [](R r) { return r.v.why; }},
     {"l1_change", [](R r) { return change_cell(r.v.l1, &Change::value); }},
     {"l1_change_low", [](R r) { return change_cell(r.v.l1, &Change::low); }},
@@ -84,7 +84,7 @@ constexpr CsvColumn<KernelRow> kernel_columns[] = {
     {"graph_id", [](R r) { return r.k.whole ? std::to_string(*r.k.whole) : ""; }},
     {"after", [](R r) { return csv::no_formula(binary::demangle(r.k.after)); }},
     {"sm_count", [](R r) { return std::to_string(r.k.sms); }},
-    {"sm_verdict", [](R r) { return std::string(words_of(r.v.by_sms.finding)); }},
+    {"sm_verdict", [](R r) { return std::string(to_string(r.v.by_sms.finding)); }},
     {"spare_sms", [](R r) { return r.v.by_sms.spare_sms ? std::to_string(*r.v.by_sms.spare_sms) : ""; }},
 };
 
@@ -251,7 +251,7 @@ void record_attached(const std::filesystem::path& folder, const Collected& all,
                      {"gpu", all.devices.empty() ? nlohmann::json::object() : gpu_json(all.devices.front())},
                      {"gpus", nlohmann::json::array()},
                      {"processes", nlohmann::json::array()},
-                     {"complaints", all.complaints}};
+                     {"complaints", all.warnings}};
   if (all.time.wall_s > 0)
     env["time"] = {{"wall_s", to_picoseconds(all.time.wall_s)},
                    {"launching_s", to_picoseconds(all.time.launching_s)},

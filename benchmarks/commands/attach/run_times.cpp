@@ -64,7 +64,7 @@ RunTimes times_of(const Collected& all) {
       times.gpu_s += 1e-6 * mean_of(timed[i]) * static_cast<double>(k.launches - k.captured);
   constexpr double waits = 0.5;  // of the GPU time, at least: the program's steps are not the GPU's else
   if (!times.range.empty() && static_cast<double>(times.steps) * times.step_s < waits * times.gpu_s)
-    times = {.unwaited = times.range, .gpu_s = times.gpu_s};
+    times = {.unsynchronized_range = times.range, .gpu_s = times.gpu_s};
   return times;
 }
 

@@ -12,9 +12,10 @@ namespace occbench::commands {
 struct RunTimes {
   double step_s = 0;  ///< mean; 0: the program marks no steps, or only one
   std::size_t steps = 0;
-  std::string range;     ///< whose beginnings are its steps; empty: they lie between the profiler's calls
-  std::string unwaited;  ///< a range that would be its steps, but begins again long before the GPU is done
-  double gpu_s = 0;      ///< kernels and graphs, by those that were timed; 0: none
+  std::string range;  ///< whose beginnings are its steps; empty: they lie between the profiler's calls
+  /// A range that would mark its steps, but begins again long before the GPU has finished.
+  std::string unsynchronized_range;
+  double gpu_s = 0;  ///< kernels and graphs, by those that were timed; 0: none
 };
 
 [[nodiscard]] RunTimes times_of(const attach::Collected& all);

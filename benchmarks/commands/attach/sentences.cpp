@@ -27,7 +27,7 @@ double share_of_kernel(const AttachResults& found, std::size_t i) {
 
 }  // namespace
 
-double share_of(const AttachResults& found, const Places& places) {
+double share_of(const AttachResults& found, const KernelIndices& places) {
   double share = 0;
   for (const std::size_t i : places) share += share_of_kernel(found, i);
   return share;
@@ -50,7 +50,7 @@ std::string kernel_phrase(const AttachResults& found, std::size_t i) {
 
 /// "...: 5 kernels, 3.1 % of GPU time, the largest `gelu`."; empty without kernels.
 std::vector<std::string> group_sentence(const AttachResults& found, const std::string& what,
-                                        const Places& places) {
+                                        const KernelIndices& places) {
   if (places.empty()) return {};
   const Kernel& largest = found.all.kernels[places[0]];
   return {what + ": " + count_of(places.size(), "kernel") + ", " + part(share_of(found, places)) +
@@ -84,16 +84,18 @@ std::vector<std::string> sentences_of_program(const AttachResults& found) {
   std::vector<std::string> all = overview_of(found);
   all.push_back(sentence_of_lower(found.all, found.verdicts));
   if (found.is_same_output == false)
-    all.emplace_back("The program's stdout DIFFERS with caps, and not between plain runs: take none unseen.");
-  append(all, found.all.complaints);
+    all.emplace_back(
+        "The program's stdout DIFFERS with caps, but not between plain runs: check the results before you "
+        "use a cap.");
+  append(all, found.all.warnings);
   std::erase(all, "");
   return all;
 }
 
 /// Kernels of no graph with a verdict for which `is_one` holds.
-Places places_of(const AttachResults& found, Finding finding,
-                 const std::function<bool(const Verdict&)>& is_one = nullptr) {
-  Places places;
+KernelIndices places_of(const AttachResults& found, Finding finding,
+                        const std::function<bool(const Verdict&)>& is_one = nullptr) {
+  KernelIndices places;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i)
     if (const Kernel& k = found.all.kernels[i]; !k.is_graph() && !k.is_in_graph() &&
                                                 found.verdicts[i].finding == finding &&
@@ -103,7 +105,7 @@ Places places_of(const AttachResults& found, Finding finding,
 }
 
 /// The largest gain of the program's time first: by the next step or the fastest cap.
-void sort_by_gain(const AttachResults& found, Places& places,
+void sort_by_gain(const AttachResults& found, KernelIndices& places,
                   const std::function<double(const Verdict&)>& gain_of_kernel) {
   std::ranges::stable_sort(places, std::greater<>(), [&](std::size_t i) {
     return share_of_kernel(found, i) * gain_of_kernel(found.verdicts[i]);
@@ -113,7 +115,7 @@ void sort_by_gain(const AttachResults& found, Places& places,
 double next_gain(const Verdict& v) { return v.gain->value; }
 
 std::vector<std::string> sentences_of_needs(const AttachResults& found) {
-  Places places =
+  KernelIndices places =
       places_of(found, Finding::needs_occupancy, [](const Verdict& v) { return v.gain && v.gain->low > 0; });
   sort_by_gain(found, places, next_gain);
   std::vector<std::string> all;
@@ -128,18 +130,19 @@ std::vector<std::string> sentences_of_needs(const AttachResults& found) {
 
 std::vector<std::string> sentences_of_caps(const AttachResults& found) {
   if (!found.has_caps) return {};
-  Places faster, same, few;
+  KernelIndices faster, same, few;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
     const Verdict& v = found.verdicts[i];
     if (v.caps.empty()) continue;
-    const bool is_known = std::ranges::all_of(v.caps, [](const CapFound& c) { return c.change.has_value(); });
+    const bool is_known =
+        std::ranges::all_of(v.caps, [](const CapResult& c) { return c.change.has_value(); });
     (fastest_cap(v) != nullptr ? faster : is_known ? same : few).push_back(i);
   }
   sort_by_gain(found, faster, [](const Verdict& v) { return -fastest_cap(v)->change->value; });
   std::vector<std::string> all;
   for (const std::size_t i : faster) {
     const Kernel& k = found.all.kernels[i];
-    const CapFound& cap = *fastest_cap(found.verdicts[i]);
+    const CapResult& cap = *fastest_cap(found.verdicts[i]);
     all.push_back(quote_name(short_name_of(k.name, long_name_room)) + " (grid " + shape_of(k.grid) + ", " +
                   part(share_of_kernel(found, i)) + " of GPU time): at most " + std::to_string(cap.cap) +
                   " registers in place of " + std::to_string(k.footprint.registers_per_thread) + " take " +
@@ -160,14 +163,14 @@ std::string graph_change(const Change& change) {
   return part(-change.value) + " less (" + interval(-change.high, -change.low) + ")";
 }
 
-const LevelFound& largest_change(const Verdict& v) {
+const LevelResult& largest_change(const Verdict& v) {
   return *std::ranges::max_element(v.levels, {},
-                                   [](const LevelFound& level) { return std::abs(level.change.value); });
+                                   [](const LevelResult& level) { return std::abs(level.change.value); });
 }
 
 /// Of the kernels in graph `whole` that its time depends on: the largest changes first.
 std::vector<std::string> sentences_of_graph_kernels(const AttachResults& found, std::size_t whole) {
-  Places places;
+  KernelIndices places;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i)
     if (const Verdict& v = found.verdicts[i];
         found.all.kernels[i].whole == whole && !v.levels.empty() &&
@@ -180,7 +183,7 @@ std::vector<std::string> sentences_of_graph_kernels(const AttachResults& found, 
   for (const std::size_t i : places) {
     const Kernel& k = found.all.kernels[i];
     const Verdict& v = found.verdicts[i];
-    const LevelFound& level = largest_change(v);
+    const LevelResult& level = largest_change(v);
     const bool has_step = !v.next.needs.empty() && level.change.value > 0;
     all.push_back(
         quote_name(short_name_of(k.name, long_name_room)) + " (grid " + grid_of(found.all, k) + ", " +
@@ -196,7 +199,7 @@ std::vector<std::string> sentences_of_each_graph(const AttachResults& found) {
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
     const Verdict& v = found.verdicts[i];
     if (!found.all.kernels[i].is_graph() || v.levels.empty() || v.finding == Finding::unknown) continue;
-    const LevelFound& first = v.levels.front();
+    const LevelResult& first = v.levels.front();
     all.push_back("`" + short_name_of(found.all.kernels[i].name, long_name_room) + "` (" +
                   part(share_of_kernel(found, i)) + " of GPU time) takes " + graph_change(first.change) +
                   text(" with %.0f %% of its kernels' warps.", 100 * first.warps));
@@ -209,7 +212,7 @@ std::vector<std::string> sentences_of_lower(const AttachResults& found) {
   std::vector<std::string> all;
   for (const std::size_t i : places_of(found, Finding::faster_at_lower_occupancy,
                                        [](const Verdict& v) { return !v.levels.empty(); })) {
-    const LevelFound& level = fastest_level(found.verdicts[i]);
+    const LevelResult& level = fastest_level(found.verdicts[i]);
     all.push_back(kernel_phrase(found, i) + " takes " + part(-level.from_untouched.value) +
                   " less time with " + text("%.0f %% of its warps: ", 100 * level.warps) +
                   with_thousands(level.added_smem_bytes) +
@@ -229,13 +232,13 @@ std::vector<std::string> sentences_of_l1(const AttachResults& found) {
 /// Of the kernels that ran on fewer SMs: what binds each, then those that are unknown.
 std::vector<std::string> sentences_of_sms(const AttachResults& found) {
   std::vector<std::string> all;
-  Places unknown;
+  KernelIndices unknown;
   for (std::size_t i = 0; i < found.verdicts.size(); ++i) {
     const SmVerdict& v = found.verdicts[i].by_sms;
     if (v.finding == SmFinding::unknown)
       unknown.push_back(i);
     else if (v.finding != SmFinding::none)
-      all.push_back(kernel_phrase(found, i) + " is " + sm_words_of(found.all.kernels[i], v) + ".");
+      all.push_back(kernel_phrase(found, i) + " is " + sm_verdict_text(found.all.kernels[i], v) + ".");
   }
   append(all, group_sentence(found, "Too few launches on fewer SMs, or launches of several kinds", unknown));
   if (const std::string spare = sentence_of_spare_sms(found.all, found.verdicts); !spare.empty())
@@ -252,7 +255,7 @@ std::vector<std::string> sentences_of_counters(const AttachResults& found) {
 }
 
 std::vector<std::string> sentences_of_rest(const AttachResults& found) {
-  Places unsure =
+  KernelIndices unsure =
       places_of(found, Finding::needs_occupancy, [](const Verdict& v) { return v.gain && v.gain->low <= 0; });
   sort_by_gain(found, unsure, next_gain);
   std::vector<std::string> all =
@@ -286,7 +289,7 @@ std::string sentence_of_caps(const AttachResults& found) {
     const double share = share_of_kernel(found, i);
     ++tried;
     tried_share += share;
-    const CapFound* const cap = fastest_cap(found.verdicts[i]);
+    const CapResult* const cap = fastest_cap(found.verdicts[i]);
     if (cap == nullptr) continue;
     const Change& one = *cap->change;  // its error is independent of other kernels'
     gain -= share * one.value;

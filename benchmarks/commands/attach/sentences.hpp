@@ -20,10 +20,10 @@ struct AttachResults {
 };
 
 /// Numbers of kernels, most GPU time first.
-using Places = std::vector<std::size_t>;
+using KernelIndices = std::vector<std::size_t>;
 
 /// Their share of the GPU time.
-[[nodiscard]] double share_of(const AttachResults& found, const Places& kernels);
+[[nodiscard]] double share_of(const AttachResults& found, const KernelIndices& kernels);
 
 /// Sentences, the most GPU time first. explain shows headings in this order.
 struct Heading {

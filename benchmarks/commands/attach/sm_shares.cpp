@@ -21,17 +21,17 @@ using namespace attach;
 constexpr std::size_t kernels_shown = 20, kernel_name_room = 32;
 
 std::string change_on(const SmVerdict& v, int sms) {
-  const auto found = std::ranges::find(v.shares, sms, &ShareFound::sms);
+  const auto found = std::ranges::find(v.shares, sms, &SmShareResult::sms);
   if (found == v.shares.end()) return "";
   return text("%+.1f %% ±%.1f", 100 * found->change.value, 50 * (found->change.high - found->change.low));
 }
 
 }  // namespace
 
-std::string sm_words_of(const Kernel& k, const SmVerdict& v) {
-  const std::string finding = words_of(v.finding);
+std::string sm_verdict_text(const Kernel& k, const SmVerdict& v) {
+  const std::string finding = to_string(v.finding);
   if (v.finding == SmFinding::unknown) return finding + ": " + v.why;
-  const ShareFound* const share = middle_share(k, v);
+  const SmShareResult* const share = middle_share(k, v);
   if (share == nullptr) return finding;
   return finding + text(": %d of %d SMs cost %.1f %% (%.1f to %.1f)", share->sms, k.sms,
                         100 * share->change.value, 100 * share->change.low, 100 * share->change.high);
@@ -44,7 +44,7 @@ std::string sentence_of_spare_sms(const Collected& all, const std::vector<Verdic
   std::map<std::pair<int, int>, Sum> by_share;  // by all SMs and the share's
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const Kernel& k = all.kernels[i];
-    for (const ShareFound& share : verdicts[i].by_sms.shares) {
+    for (const SmShareResult& share : verdicts[i].by_sms.shares) {
       Sum& sum = by_share[{k.sms, share.sms}];
       sum.us += k.total_us();
       sum.longer_us += k.total_us() * share.change.value;
@@ -60,7 +60,7 @@ std::string sentence_of_spare_sms(const Collected& all, const std::vector<Verdic
       best = sms;
       of_best = sum;
     }
-  const std::string spare = text("SMs that can be given away for %.0f %%: ", 100 * spare_cost);
+  const std::string spare = text("SMs that can be freed at a cost of at most %.0f %%: ", 100 * spare_cost);
   if (best.first == 0) return spare + "none of those tried.";
   return spare + text("%d of %d. Kernels with %.0f %% of GPU time take %+.1f %% on the other %d.",
                       best.first - best.second, best.first, 100 * of_best.us / total,
@@ -73,7 +73,7 @@ void print_sm_shares(std::ostream& out, const Collected& all, const std::vector<
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (verdicts[i].by_sms.finding == SmFinding::none) continue;
     numbers.push_back(i);
-    for (const ShareFound& share : verdicts[i].by_sms.shares) counts.insert(share.sms);
+    for (const SmShareResult& share : verdicts[i].by_sms.shares) counts.insert(share.sms);
   }
   if (numbers.empty()) {
     out << "No launch was confined to fewer SMs.\n";
@@ -90,7 +90,7 @@ void print_sm_shares(std::ostream& out, const Collected& all, const std::vector<
     row = {printable(binary::short_name(k.name, kernel_name_room)), with_thousands(k.blocks()),
            text("%.1f %%", total > 0 ? 100 * k.total_us() / total : 0)};
     for (const int sms : counts) row.push_back(change_on(v, sms));
-    row.push_back(v.finding == SmFinding::unknown ? sm_words_of(k, v) : words_of(v.finding));
+    row.push_back(v.finding == SmFinding::unknown ? sm_verdict_text(k, v) : to_string(v.finding));
     row.push_back(v.spare_sms ? text("%d of %d", *v.spare_sms, k.sms) : "");
   }
   out << '\n';

@@ -29,7 +29,7 @@ std::string change_text(const std::optional<Change>& change) {
 
 struct VersionRow {
   std::size_t kernel_id;
-  const CapFound& cap;
+  const CapResult& cap;
 };
 
 std::string change_cell(const VersionRow& r, double Change::*value) {
@@ -63,7 +63,7 @@ std::string caps_of(const std::string& words) {
     at = end + 1;
     ++count;
   }
-  constexpr int room = static_cast<int>(most_levels);
+  constexpr int room = static_cast<int>(max_levels);
   if (count > room) throw std::invalid_argument("--registers: at most " + std::to_string(room));
   return caps;
 }
@@ -91,11 +91,11 @@ void print_versions(std::ostream& out, const Collected& all, const std::vector<V
     table.push_back({name, std::to_string(k.blocks()), "as it is",
                      std::to_string(k.footprint.registers_per_thread), std::to_string(k.local_bytes),
                      std::to_string(k.blocks_per_sm), time_of(now)});
-    for (const CapFound& cap : verdicts[i].caps)
+    for (const CapResult& cap : verdicts[i].caps)
       table.push_back({"", "", std::to_string(cap.cap), std::to_string(cap.registers),
                        std::to_string(cap.local_bytes), std::to_string(cap.blocks_per_sm),
                        change_text(cap.change)});
-    if (const CapFound* const best = fastest_cap(verdicts[i]))
+    if (const CapResult* const best = fastest_cap(verdicts[i]))
       sentences.push_back(name + ": fastest with at most " + std::to_string(best->cap) + " registers, " +
                           change_text(best->change) + ".");
     else
@@ -119,7 +119,7 @@ std::string registers_csv(const std::vector<Verdict>& verdicts) {
   constexpr std::span<const CsvColumn<VersionRow>> columns = version_columns;
   std::string rows;
   for (std::size_t i = 0; i < verdicts.size(); ++i)
-    for (const CapFound& cap : verdicts[i].caps) rows += csv_line(columns, {i, cap});
+    for (const CapResult& cap : verdicts[i].caps) rows += csv_line(columns, {i, cap});
   return rows.empty() ? rows : csv_header(columns) + rows;
 }
 

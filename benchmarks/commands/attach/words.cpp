@@ -13,13 +13,13 @@ namespace {
 /// The verdict with the number that decided it.
 std::string sentence_of(const Kernel& k, const Verdict& v) {
   if (v.finding == Finding::observed) return "observed";
-  std::string words = attach::words_of(v.finding);
+  std::string words = attach::to_string(v.finding);
   if (v.finding == Finding::saturated && v.saturated_to) words += text(" to %.0f %%", 100 * *v.saturated_to);
   if (v.finding == Finding::needs_occupancy && v.l1 && v.l1->low > worth_it)
     words += ", and L1 (" + signed_part(v.l1->value) + " without)";
   if (v.finding == Finding::needs_l1 && v.l1) words += " (" + signed_part(v.l1->value) + " without)";
   if (v.finding == Finding::faster_at_lower_occupancy && !v.levels.empty()) {
-    const LevelFound& best = fastest_level(v);
+    const LevelResult& best = fastest_level(v);
     words += " (" + signed_part(best.from_untouched.value) + text(" at %.0f %%)", 100 * best.warps);
   }
   if (v.finding == Finding::waves) words += text(" (%.1f)", k.waves(k.blocks_per_sm));
@@ -37,8 +37,8 @@ std::string advice_of(const Verdict& v) {
 
 }  // namespace
 
-VerdictWords words_of(const Kernel& k, const Verdict& v) {
-  return {.kind = attach::words_of(v.finding), .sentence = sentence_of(k, v), .advice = advice_of(v)};
+VerdictText describe_verdict(const Kernel& k, const Verdict& v) {
+  return {.kind = attach::to_string(v.finding), .sentence = sentence_of(k, v), .advice = advice_of(v)};
 }
 
 std::string short_name_of(const std::string& name, std::size_t room) {

@@ -10,12 +10,12 @@
 namespace occbench::commands {
 
 /// What was found of one kernel, and what to do about it.
-struct VerdictWords {
+struct VerdictText {
   std::string kind;      ///< "needs occupancy", as kernels.csv has it
   std::string sentence;  ///< "needs occupancy, and L1 (+8.3 % without)", "unknown: about 61 launches more"
   std::string advice;    ///< "8 registers fewer: -6.0 % (-8.9 to +1.2)"
 };
-[[nodiscard]] VerdictWords words_of(const attach::Kernel& kernel, const attach::Verdict& verdict);
+[[nodiscard]] VerdictText describe_verdict(const attach::Kernel& kernel, const attach::Verdict& verdict);
 
 /// Without return type and arguments, at most `room` characters, safe to print.
 [[nodiscard]] std::string short_name_of(const std::string& name, std::size_t room);

@@ -56,7 +56,7 @@ class Batch {
 
   [[nodiscard]] csv::Row header(const csv::Row& input) const { return append(input, csv_header(columns_)); }
 
-  /// For a line that is no record.
+  /// For a line that is not a record.
   [[nodiscard]] csv::Row invalid_row(const std::string& line, const std::string& why) const {
     return append({line}, invalid_answers(why));
   }
@@ -128,7 +128,7 @@ class Batch {
   std::optional<theory::ClassModel::Outcome> predict(KnownDevice& known, const std::string& kind,
                                                      const theory::KernelClass& kernel, const Query& query,
                                                      Answer& a) {
-    if (!a.occupancy.launchable()) return std::nullopt;
+    if (!a.occupancy.is_launchable()) return std::nullopt;
     auto [entry, is_new] = known.models.try_emplace(kind);
     Model& model = entry->second;
     if (is_new) {

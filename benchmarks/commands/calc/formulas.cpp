@@ -78,7 +78,7 @@ void add_grid(std::vector<Formula>& all, const theory::SmLimits& sm, const Answe
 std::vector<Formula> formulas(const theory::SmLimits& sm, const Query& query, const Answer& a) {
   std::vector<Formula> all;
   const theory::Occupancy& o = a.occupancy;
-  if (!o.launchable()) return all;
+  if (!o.is_launchable()) return all;
   const theory::Footprint& f = query.footprint;
   const int warps = theory::warps_per_block(sm, f);
   all.push_back({"warps_per_block",

@@ -20,7 +20,7 @@ std::string where_it_fits(std::size_t bytes) {
 }
 
 /// What a tool refused, and what to do.
-std::string explanation(const binary::Refused& r) {
+std::string explanation(const binary::ToolError& r) {
   const std::string kernel = r.kernel.empty() ? "" : binary::short_name(r.kernel, name_room) + ": ";
   const std::string need = with_thousands(r.needed), most = with_thousands(r.most);
   const std::string callee = binary::short_name(r.callee, name_room);
@@ -60,7 +60,7 @@ void print_left_out(const binary::KernelUses& uses, const std::map<std::string, 
   for (const std::string& what : uses.left_out) print("left out: " + what);
   for (const auto& [cc, count] : unknown)
     print("left out: " + count_of(count, "kernel") + " for cc " + cc + ", of which calc knows nothing");
-  for (const binary::Refused& refused : uses.refused) print(explanation(refused));
+  for (const binary::ToolError& refused : uses.refused) print(explanation(refused));
 }
 
 }  // namespace occbench::commands

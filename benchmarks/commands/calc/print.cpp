@@ -92,14 +92,14 @@ void print_summary(std::ostream& out, const theory::DeviceSpec& device, const Qu
                          with_thousands(f.dynamic_smem_bytes) + " B dynamic shared memory, " +
                          std::to_string(f.barriers) + (f.barriers == 1 ? " barrier" : " barriers") +
                          (f.carveout_percent < 0 ? "" : text(", carve-out %d %%", f.carveout_percent)));
-  if (o.launchable())
+  if (o.is_launchable())
     print_wrapped(out,
                   text("%d blocks, %d warps, ", o.blocks_per_sm, o.warps_per_sm) +
                       with_thousands(o.blocks_per_sm * f.block_size) + " threads per SM: occupancy " +
                       percent(o.fraction) + ", limited by " + theory::to_string(o.limiters),
                   "  ");
-  if (!o.launchable() || a.status != "ok") print_wrapped(out, a.status, "  ");
-  if (query.grid_blocks > 0 && o.launchable()) print_wrapped(out, grid_text(device, query, a), "  ");
+  if (!o.is_launchable() || a.status != "ok") print_wrapped(out, a.status, "  ");
+  if (query.grid_blocks > 0 && o.is_launchable()) print_wrapped(out, grid_text(device, query, a), "  ");
   out << "  textbook (plain division): " << percent(theory::textbook_occupancy(sm, f)) << "\n\n";
 }
 

@@ -49,7 +49,7 @@ ClassPrediction predict_class(const CalcDevice& device, const Query& query, cons
   ParameterFile parameters = parameters_for(device.facts.name, file);
   ClassPredictor predictor(kernel, device.facts, parameters.values);
   std::optional<CliffPredictions> cliffs;
-  if (a.occupancy.launchable())
+  if (a.occupancy.is_launchable())
     cliffs = predict_cliffs(predictor, device.facts, parameters.values, query.footprint);
   return {std::move(parameters), kernel, predictor.model().peak(), std::move(cliffs)};
 }

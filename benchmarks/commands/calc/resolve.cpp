@@ -24,7 +24,7 @@ CalcDevice resolve_device(const std::string& name) {
       return resolve_offline(name);
     } catch (const std::exception&) {
       const auto devices = enumerate_devices();
-      if (devices.empty() || name.starts_with("cc")) throw;  // an architecture is no GPU's name
+      if (devices.empty() || name.starts_with("cc")) throw;  // an architecture is not a GPU's name
       return calc_device(*choose_device(devices, name).device);
     }
   }

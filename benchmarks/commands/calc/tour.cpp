@@ -94,7 +94,7 @@ void print_tour(std::ostream& out) {
     const theory::Occupancy exact = theory::occupancy(sm, stop.footprint);
     line(stop.claim, stop.device, aligned_percent(theory::textbook_occupancy(sm, stop.footprint)),
          aligned_percent(exact.fraction), std::to_string(exact.blocks_per_sm),
-         exact.launchable() ? stop.why : "cannot launch: " + exact.unlaunchable);
+         exact.is_launchable() ? stop.why : "cannot launch: " + exact.launch_error);
   }
   out << "\nTry your own:\n"
          "  occbench calc --device h200 --block-size 256 --registers 40 --dynamic-smem 16K\n";

@@ -135,8 +135,9 @@ void print_estimates(const std::vector<Recipe>& recipes, const std::vector<Estim
 int calibrate(const CalibrateOptions& o) {
   const Device device = open_device(o.device);
   if (is_debug_build() && !o.allow_debug)
-    throw UserError(Exit::usage,
-                    "this is a Debug build: its times are no results; use preset release, or --allow-debug");
+    throw UserError(
+        Exit::usage,
+        "this is a Debug build: its times are not valid results; use preset release, or --allow-debug");
   const std::string run_folder = default_run_folder(device);
   const fs::path file = output_file(o, run_folder);
 

@@ -32,12 +32,12 @@ Value text_or_unknown(const std::string& value) { return value.empty() ? Value()
 /// Clusters of 2 to 16 blocks that are resident at once, with one block on an SM: "2:66 3:39 4:30". SMs of a
 /// GPC that fill no cluster stay idle.
 Value active_clusters_by_size(const DeviceRow& row) {
-  constexpr int most_blocks = 16;
+  constexpr int max_blocks = 16;
   if (row.device.max_blocks_per_cluster == 0) return {};
   const theory::Footprint alone{.block_size = row.device.sm.max_threads_per_block,
                                 .registers_per_thread = 64};
   std::string all;
-  for (int size = 2; size <= most_blocks; ++size)
+  for (int size = 2; size <= max_blocks; ++size)
     if (const auto clusters = active_clusters(row.device, alone, size))
       all += (all.empty() ? "" : " ") + std::to_string(size) + ":" + std::to_string(*clusters);
   return text_or_unknown(all);
@@ -197,7 +197,7 @@ constexpr Column<QueryRow> query_columns[] = {
     {"note", [](const QueryRow& r) { return Value(r.field->note); }},
 };
 
-std::string words_of(const QueryField& field) {
+std::string describe_field(const QueryField& field) {
   std::string words = field.property;
   if (*field.attribute) words += (words.empty() ? "" : "; ") + std::string(field.attribute);
   if (*field.note) words += (words.empty() ? "" : "; ") + std::string(field.note);
@@ -213,7 +213,7 @@ void print_device_query(std::ostream& out, const theory::DeviceSpec& device, con
   if (format == "json") return print_json(out, query_columns, rows);
   for (const QueryRow& row : rows) {
     const std::string value = cell(row.value);
-    print_wrapped(out, words_of(*row.field),
+    print_wrapped(out, describe_field(*row.field),
                   text("  %-30s %-24s ", row.field->name, value.empty() ? "not known" : value.c_str()));
   }
 }

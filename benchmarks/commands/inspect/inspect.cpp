@@ -66,7 +66,7 @@ Side read_side(const std::vector<std::string>& files) {
     try {
       binary::Contents contents = binary::read_binaries(file);
       std::ranges::move(contents.kernels, std::back_inserter(side.kernels));
-      std::ranges::move(contents.complaints, std::back_inserter(side.errors));
+      std::ranges::move(contents.warnings, std::back_inserter(side.errors));
       side.ptx.merge(contents.ptx);
       has_link_time_code = has_link_time_code || contents.has_link_time_code;
     } catch (const UserError& refused) {
@@ -139,11 +139,11 @@ bool print_failing(const std::string& condition, const Kernels& failing) {
 
 /// Prints what could not be read, the first of it; returns whether there is any.
 bool print_errors(const std::vector<Side>& sides) {
-  constexpr std::size_t most_lines = 20;
+  constexpr std::size_t max_lines = 20;
   std::size_t count = 0;
   for (const Side& side : sides)
     for (const std::string& error : side.errors)
-      if (++count <= most_lines) print_wrapped(std::cerr, "occbench: " + printable(error));
+      if (++count <= max_lines) print_wrapped(std::cerr, "occbench: " + printable(error));
   if (count > 1)
     print_wrapped(std::cerr,
                   "occbench: " + with_thousands(count) +

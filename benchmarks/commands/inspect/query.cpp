@@ -30,7 +30,7 @@ int largest_block(const theory::SmLimits& sm, const binary::CompiledKernel& kern
   theory::Footprint f{.registers_per_thread = kernel.use.registers_per_thread.value_or(0)};
   for (f.block_size = bound; f.block_size > 0;
        f.block_size = (f.block_size - 1) / sm.warp_size * sm.warp_size)
-    if (theory::occupancy(sm, f).launchable()) return f.block_size;
+    if (theory::occupancy(sm, f).is_launchable()) return f.block_size;
   return 0;
 }
 
@@ -257,10 +257,10 @@ std::vector<InspectedKernel> Inspector::rows_of(const binary::CompiledKernel& ke
 }
 
 theory::Query Inspector::query_of(const binary::CompiledKernel& kernel) const {
-  constexpr int most_portable = 8;
+  constexpr int max_portable = 8;
   theory::Query query{.cluster_size = kernel.use.cluster_size.value_or(1)};
   // Opt-ins are host code, not in the kernel: only a cluster's is certain to be needed.
-  query.has_run = query.cluster_size <= most_portable;
+  query.has_run = query.cluster_size <= max_portable;
   theory::Footprint& f = query.footprint;
   f.registers_per_thread = kernel.use.registers_per_thread.value_or(0);
   f.static_smem_bytes = kernel.use.static_smem_bytes;

@@ -65,7 +65,7 @@ nlohmann::json json_of(const Variant& v) {
           {"tile_width", v.dials.tile_width},
           {"live_values", v.dials.live_values},
           {"ceiling", to_string(v.ceiling)},
-          {"least_cc", v.least_cc},
+          {"min_cc", v.min_cc},
           {"only_this_cc", v.only_this_cc},
           {"may_spill", v.may_spill},
           {"spills_to_shared", v.spills_to_shared},

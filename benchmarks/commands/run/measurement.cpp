@@ -62,7 +62,7 @@ Planned planned_in_standard(const std::vector<std::string>& names, const theory:
   Planned next{.preset = std::string(to_string(Preset::standard))};
   const auto specs = plan_cases(names, sm, Preset::standard);
   for (const Experiment& e : experiments())
-    if (const std::size_t values = most_values(e, specs); values > 0) next.values[e.name] = values;
+    if (const std::size_t values = max_values(e, specs); values > 0) next.values[e.name] = values;
   return next;
 }
 

@@ -36,7 +36,7 @@ struct Plan {
   Preset preset = Preset::standard;
   std::vector<CaseSpec> specs;
   std::function<bool(const std::string&)> is_selected;  ///< by --benchmark_filter, given the case_id
-  std::vector<theory::Parameters> drawn;                ///< for --bands
+  std::vector<theory::Parameters> parameter_samples;    ///< for --bands
 };
 
 /// SIGINT, SIGTERM and SIGHUP end a run between two visits from now on; a second one ends it at once.
@@ -60,7 +60,7 @@ class Measurement {
   void on_result(const CaseResult& result);
   void on_samples(std::span<const SampleRow> samples);
   void on_timeout(const Case& c);
-  /// Continues the run in a new process, or says that --resume does: a lost context is lost with its process.
+  /// Continues the run in a new process, since a lost CUDA context stays lost, or prints how to resume.
   void resume_in_new_process(const std::string& why);
   [[nodiscard]] std::vector<std::string> resume_command() const;
   [[nodiscard]] std::vector<findings::ExperimentFindings> write_findings() const;

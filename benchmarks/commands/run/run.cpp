@@ -28,7 +28,7 @@ Request parse(RunOptions o, const std::vector<std::string>& flags, const std::st
   request.flags = parse_benchmark_flags(flags);
   request.command_line = command_line;
   if (!o.resume.empty() && !request.flags.filter.empty())
-    throw UserError(Exit::usage, "--resume uses the run's own filter; leave --benchmark_filter away");
+    throw UserError(Exit::usage, "--resume uses the run's own filter; omit --benchmark_filter");
   o.benchmark_filter = request.flags.filter;
   if (!o.case_ids.empty() && !flags.empty())
     throw UserError(Exit::usage,
@@ -61,8 +61,9 @@ Plan make_plan(Request& request) {
   plan.target = resumed ? resume_target(o, *resumed) : open_target(o);
   const Device& device = plan.target.device;
   if (is_debug_build() && !device.is_model && !o.allow_debug)  // a model's times are not this build's
-    throw UserError(Exit::usage,
-                    "this is a Debug build: its times are no results; use preset release, or --allow-debug");
+    throw UserError(
+        Exit::usage,
+        "this is a Debug build: its times are not valid results; use preset release, or --allow-debug");
   plan.preset = parse_preset(o.preset);
   plan.specs = plan_cases(o.experiments, device.sm, plan.preset);
   if (plan.specs.empty())
@@ -89,7 +90,7 @@ void draw_parameters(const RunOptions& o, Plan& plan) {
     throw UserError(Exit::usage, "--bands goes with predictions, and nothing is known of " +
                                      plan.target.device.name +
                                      "; --parameters names what `occbench calibrate` wrote");
-  plan.drawn =
+  plan.parameter_samples =
       theory::sample_parameters(plan.target.parameters->values, plan.target.parameters->ranges, sets);
 }
 
@@ -110,8 +111,7 @@ std::unique_ptr<Runner> open_runner(const RunOptions& o, const Plan& plan, const
   const Precision precision = precision_of(plan.preset, o.precision);
   const CounterGroups counters = parse_counter_groups(o.counters);
   if (!device.is_model) return std::make_unique<Session>(device, precision, o.seed, counters);
-  if (counters.any())
-    throw UserError(Exit::usage, "a model has no counters; leave --counters away, or name a GPU");
+  if (counters.any()) throw UserError(Exit::usage, "a model has no counters; omit --counters, or name a GPU");
   return std::make_unique<ModelSession>(device, precision, predictor);
 }
 
@@ -156,7 +156,7 @@ Recorder open_recorder(const Request& request, const Plan& plan, const Runner& r
 
 void print_model(std::ostream& out, const Target& target) {
   if (!target.device.is_model) return;
-  const std::string borrowed = stand_in(target.device.cc());
+  const std::string borrowed = fallback_note(target.device.cc());
   out << banner(target.device) << "; parameters: " << printable(target.parameters->name)
       << (borrowed.empty() ? "" : "; " + borrowed) << std::endl;
 }
@@ -171,7 +171,7 @@ int run(RunOptions options, const std::vector<std::string>& flags, const std::st
   draw_parameters(o, plan);
   const Device& device = plan.target.device;
   const Predictor predictor = [&plan](std::span<const Case> cases) {
-    return predict(cases, plan.target.device, plan.target.parameters->values, plan.drawn);
+    return predict(cases, plan.target.device, plan.target.parameters->values, plan.parameter_samples);
   };
   if (!o.case_ids.empty()) return launch_only(o, plan, *open_runner(o, plan, predictor));
 

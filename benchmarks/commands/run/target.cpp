@@ -35,7 +35,7 @@ Target open_target(const RunOptions& o) {
 void check_quiet(const RunOptions& o, const Device& device) {
   if (!o.require_quiet && o.wait_quiet_s == 0) return;
   if (device.is_model)
-    throw UserError(Exit::usage, "a model is always quiet; leave --require-quiet and --wait-quiet away");
+    throw UserError(Exit::usage, "a model is always quiet; omit --require-quiet and --wait-quiet");
   const nvml::Monitor monitor(device.uuid);
   bool is_announced = false;
   const std::string why = wait_for_quiet(
@@ -81,8 +81,7 @@ Target resume_target(RunOptions& o, const nlohmann::json& env) try {
   if (source == "model") {
     if (!t.parameters) throw UserError(Exit::file, where + ": parameters are missing, and source is model");
     if (!o.device.empty())
-      throw UserError(Exit::usage,
-                      o.resume + " is a run of a model, and resumes with it; leave --device away");
+      throw UserError(Exit::usage, o.resume + " is a run of a model, and resumes with it; omit --device");
     t.device = model_device(theory::find_device(t.parameters->catalogue_name));
   } else {
     t.device = open_target(o).device;

@@ -32,7 +32,7 @@ int rank_in(std::string_view text, const std::string& variable) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
   if (error != std::errc() || end != text.data() + text.size() || rank < 0)
     throw UserError(Exit::usage, variable + "='" + std::string(text) +
-                                     "' is no local rank; unset it, or name a GPU with --device");
+                                     "' is not a local rank; unset it, or name a GPU with --device");
   return rank;
 }
 

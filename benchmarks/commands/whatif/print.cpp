@@ -105,8 +105,8 @@ void print_table(std::ostream& out, const std::string& format, const whatif::Anc
   print_cells(out, format, table_of(columns, answered));
   out << '\n';
   const auto print_note = [&out](const std::string& note) {
-    constexpr std::size_t room = 78, most_lines = 9;
-    for (const std::string& line : wrap_and_clip(note, room, most_lines)) out << "  " << line << '\n';
+    constexpr std::size_t room = 78, max_lines = 9;
+    for (const std::string& line : wrap_and_clip(note, room, max_lines)) out << "  " << line << '\n';
   };
   print_note("Ratio: predicted over measured time; below 1 is faster. Within " +
              text("%.0f %%", 100 * negligible) + " of 1: no difference.");

@@ -28,7 +28,7 @@ namespace occbench::commands {
 namespace {
 
 namespace fs = std::filesystem;
-using whatif::Refused;
+using whatif::UnsupportedProfile;
 
 struct WhatIfOptions {
   std::string file, kernel, binary, code, device, parameters, grid, spilled;
@@ -129,7 +129,7 @@ std::string code_text(const WhatIfOptions& o, const whatif::Profile& profile) {
     throw UserError(Exit::tool_missing, "'" + tool->string() + "' failed; run it directly to see why");
   std::string line = output.out.substr(begin + name.size());
   line.erase(std::min(line.find('\n'), line.size()));
-  if (output.exit_code == 1) throw Refused(line);
+  if (output.exit_code == 1) throw UnsupportedProfile(line);
   throw UserError(output.exit_code == 5 ? Exit::tool_missing : Exit::file, line);
 }
 
@@ -179,9 +179,9 @@ class Changes {
                   .launch = {f, grid_of(requested_, kernel_, f)},
                   .answer = {}};
     try {
-      if (!why_not.empty()) throw Refused(why_not);
+      if (!why_not.empty()) throw UnsupportedProfile(why_not);
       change.answer = kernel_.ask(change.launch, gpu);
-    } catch (const Refused& why) {
+    } catch (const UnsupportedProfile& why) {
       change.status = why.what();
     } catch (const std::invalid_argument& why) {
       change.status = why.what();
@@ -253,7 +253,7 @@ bool run(const WhatIfOptions& o, std::ostream& out) {
     print_whatif(out, o.format, kernel, changes.all);
     if (!out.flush()) throw UserError(Exit::file, "standard output could not be written");
     return std::ranges::all_of(changes.all, [](const Change& change) { return change.answer.has_value(); });
-  } catch (const Refused& why) {
+  } catch (const UnsupportedProfile& why) {
     throw UserError(Exit::some_case_failed,
                     "whatif: " + binary::short_name(profile.kernel, name_room) + ": " + why.what());
   } catch (const std::invalid_argument& why) {
@@ -302,7 +302,7 @@ void define_whatif(CLI::App& command, Invocation& invocation) {
 extern const Command whatif_command{
     .name = "whatif",
     .group = "Your kernel",
-    .description = "What other registers, blocks, shared memory or GPUs would give a profiled kernel",
+    .description = "Predict a profiled kernel's time with other registers, blocks, shared memory or GPUs",
     .footer =
         "Example\n"
         "  occbench whatif report.csv --binary app --block-size 128,512 --gpu h100\n"

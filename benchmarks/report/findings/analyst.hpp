@@ -25,7 +25,7 @@
 
 namespace occbench::findings {
 
-constexpr double least_loss = 0.03;  // smallest loss that is reported; also of the SM clock
+constexpr double min_loss = 0.03;  // smallest loss that is reported; also of the SM clock
 constexpr std::size_t most_of_a_kind = 3;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
@@ -54,14 +54,14 @@ inline Interval interval_of(const Rows& rows, std::size_t row) {
 
 class Analyst {
  public:
-  Analyst(const Rows& rows, Places places, Description description, const nlohmann::json& environment)
+  Analyst(const Rows& rows, RowIndices places, Description description, const nlohmann::json& environment)
       : rows_(rows),
         places_(std::move(places)),
         description_(std::move(description)),
         environment_(environment) {
     for (Line& line : lines_of(rows_, places_, description_)) {
       longest_ = std::max(longest_, line.places.size());
-      (values_of(rows_, line.places, description_.dial) >= least_points ? curves_ : short_)
+      (values_of(rows_, line.places, description_.dial) >= min_points ? curves_ : short_)
           .push_back(std::move(line));
     }
     names_.emplace(rows_, description_.name, curves_, description_.dial);
@@ -141,10 +141,10 @@ class Analyst {
   }
   [[nodiscard]] std::string subject_of(const Line& line) const { return subject(rows_, line.places.front()); }
 
-  [[nodiscard]] std::size_t fastest_of(const Places& places) const {
+  [[nodiscard]] std::size_t fastest_of(const RowIndices& places) const {
     return *std::ranges::max_element(places, {}, [&](std::size_t p) { return rows_.rate(p); });
   }
-  [[nodiscard]] std::size_t slowest_of(const Places& places) const {
+  [[nodiscard]] std::size_t slowest_of(const RowIndices& places) const {
     return *std::ranges::min_element(places, {}, [&](std::size_t p) { return rows_.rate(p); });
   }
   [[nodiscard]] double top(const Line& line) const { return rows_.rate(fastest_of(line.places)); }
@@ -238,7 +238,7 @@ class Analyst {
     std::string words;
     std::size_t row;
   };
-  [[nodiscard]] std::optional<Effect> effect_of(const Places& places, const std::string& column) const;
+  [[nodiscard]] std::optional<Effect> effect_of(const RowIndices& places, const std::string& column) const;
   [[nodiscard]] std::string common_values(const Effect& effect, const std::string& column,
                                           const std::vector<std::string>& names, bool has_subject) const;
   [[nodiscard]] std::string block_size_phrase(std::size_t row, std::size_t other) const;
@@ -251,7 +251,7 @@ class Analyst {
   [[nodiscard]] Clauses model_misses() const;
 
   const Rows& rows_;
-  Places places_;
+  RowIndices places_;
   Description description_;
   const nlohmann::json& environment_;
   std::vector<Line> curves_;

@@ -74,7 +74,7 @@ class Finder {
       cliff.is_predicted = true;
       measure(cliff, pair);
       set_verdict(cliff, pair, prediction.sign);
-      if (cliff.verdict == "confirmed" || std::abs(cliff.drop) > least_cliff) known.insert(i);
+      if (cliff.verdict == "confirmed" || std::abs(cliff.drop) > min_cliff) known.insert(i);
       found[i] = std::move(cliff);
     }
     for (const Step& step : unpredicted_steps(sweep, known))
@@ -197,14 +197,14 @@ class Finder {
     std::vector<std::string> words = changes_between(cliff, at);
     if (!std::isnan(expected) && !is_model_)
       words.push_back("the model: " + drop_words(expected, no_interval, no_interval));
-    if (high < least_cliff) {
+    if (high < min_cliff) {
       cliff.verdict = "absent";
       words.push_back(explain_absence(cliff, at, high < 0));
     } else if (low > 0) {
       cliff.verdict = "confirmed";
     } else {
       cliff.verdict = "unclear";
-      words.emplace_back("the interval holds both none and one that matters");
+      words.emplace_back("the interval includes both no change and one that matters");
     }
     cliff.note = join(words, "; ");
   }
@@ -275,10 +275,10 @@ class Finder {
       return text("both sides at %.0f %% of the %s ceiling or more", percent,
                   rows_.text(at.a, "ceiling_kind").c_str());
     const double of_best = std::min(number(at.a, "throughput"), number(at.b, "throughput")) / at.best;
-    if (of_best > 1 - least_cliff)
+    if (of_best > 1 - min_cliff)
       return text("both sides at %.1f %% of the sweep's best or more", 100 * of_best);
     const std::string bound = common_bound(at);
-    if (std::abs(expected_of(at)) < least_cliff)
+    if (std::abs(expected_of(at)) < min_cliff)
       return "the model expects none either" + (bound.empty() ? "" : " (" + bound + " on both sides)");
     const double share = std::abs(number(at.b, "warps_per_sm") / number(at.a, "warps_per_sm") - 1);
     if (share > 0 && share < 0.05)
@@ -288,13 +288,13 @@ class Finder {
 
   /// Why a cliff is absent, in words; sets is_against_theory and is_explained.
   [[nodiscard]] std::string explain_absence(Cliff& cliff, const Pair& at, bool is_opposite) const {
-    cliff.is_against_theory = is_opposite && std::abs(cliff.drop) > least_cliff;
+    cliff.is_against_theory = is_opposite && std::abs(cliff.drop) > min_cliff;
     std::string why = is_opposite ? reason_for_opposite(cliff, at) : "";
     if (why.empty() && !cliff.is_against_theory) why = reason_for_absence(at);
     cliff.is_explained = !why.empty();
     if (cliff.is_explained) return why;
     return cliff.is_against_theory ? "it goes the other way, unexplained"
-                                   : text("unexplained, and under %g %%", 100 * least_cliff);
+                                   : text("unexplained, and under %g %%", 100 * min_cliff);
   }
 
   /// None of a model: without noise every bend of a simulation would be certain.
@@ -302,7 +302,7 @@ class Finder {
                                                     const std::set<std::size_t>& known) const {
     const std::vector<double> rates = column(sweep, "throughput");
     const auto is_rate = [](double rate) { return rate > 0 && std::isfinite(rate); };
-    if (is_model_ || rates.size() < least_points_for_steps || !std::ranges::all_of(rates, is_rate)) return {};
+    if (is_model_ || rates.size() < min_points_for_steps || !std::ranges::all_of(rates, is_rate)) return {};
     std::vector<double> widths;
     for (const std::size_t place : sweep.places) {
       const double width = number(place, "time_ci95_high_s") - number(place, "time_ci95_low_s");
@@ -310,7 +310,7 @@ class Finder {
       widths.push_back(std::isnan(half) ? 0 : half);
     }
     const double noise = std::hypot(statistics::median(widths) / normal_95, process_deviation);
-    return find_steps(column(sweep, sweep.dial), rates, least_cliff, noise, known);
+    return find_steps(column(sweep, sweep.dial), rates, min_cliff, noise, known);
   }
 
   [[nodiscard]] Cliff unpredicted_cliff(const Pair& at, const Step& step) const {

@@ -13,7 +13,7 @@ namespace occbench::findings {
 
 /// The smallest change of throughput that is a cliff, in headlines and lists. It is six times what 95 % of
 /// the medians of one build differ by from process to process.
-constexpr double least_cliff = 0.01;
+constexpr double min_cliff = 0.01;
 
 /// Between two neighbours on a sweep's dial; `from` has the smaller value.
 struct Cliff {

@@ -17,7 +17,7 @@ const std::vector<ColumnFacts>& all_columns() {
                         .role = column.value("role", ""),
                         .words = column.value("words", ""),
                         .split_order = column.value("split_order", 0),
-                        .holds_words = column.at("type") == "string",
+                        .is_text_column = column.at("type") == "string",
                         .is_compiled = column.value("compiled", false)};
       // A kernel has the width of its tiles compiled in or takes it at run time.
       facts.is_of_kernel = !facts.name.starts_with("register_") &&
@@ -36,9 +36,9 @@ const ColumnFacts* facts_of(std::string_view column) {
   return found == all_columns().end() ? nullptr : &*found;
 }
 
-bool holds_words(std::string_view column) {
+bool is_text_column(std::string_view column) {
   const ColumnFacts* facts = facts_of(column);
-  return facts != nullptr && facts->holds_words;
+  return facts != nullptr && facts->is_text_column;
 }
 
 std::vector<std::string> columns_of(std::initializer_list<std::string_view> roles,
@@ -53,7 +53,7 @@ std::vector<std::string> columns_of(std::initializer_list<std::string_view> role
   return first;
 }
 
-const std::vector<std::string>& asked_columns() {
+const std::vector<std::string>& requested_columns() {
   static const std::vector<std::string> columns = [] {
     std::vector<std::string> asked = columns_of({"dial", "fixed", "curve"});
     std::ranges::stable_sort(asked, {}, [](const std::string& name) { return facts_of(name)->split_order; });

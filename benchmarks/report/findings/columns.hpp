@@ -13,8 +13,8 @@ struct ColumnFacts {
   std::string name = {};
   std::string role = {};   ///< empty: no dial, and nothing that tells curves apart
   std::string words = {};  ///< words for its value; {}: the value
-  int split_order = 0;     ///< place in asked_columns()
-  bool holds_words = false;
+  int split_order = 0;     ///< place in requested_columns()
+  bool is_text_column = false;
   bool is_compiled = false;   ///< another value is another kernel
   bool is_of_kernel = false;  ///< compiled into it, or what a width or count of its own decides
 };
@@ -23,7 +23,7 @@ struct ColumnFacts {
 const ColumnFacts* facts_of(std::string_view column);
 
 /// True of the columns of cases.csv that hold words.
-bool holds_words(std::string_view column);
+bool is_text_column(std::string_view column);
 
 /// The names of the columns of these roles: `first`, those of the schema in its order, `last`.
 std::vector<std::string> columns_of(std::initializer_list<std::string_view> roles,
@@ -32,6 +32,6 @@ std::vector<std::string> columns_of(std::initializer_list<std::string_view> role
 
 /// Columns that are asked of a kernel or compiled into it, in the order in which they split rows that share a
 /// value of the dial.
-const std::vector<std::string>& asked_columns();
+const std::vector<std::string>& requested_columns();
 
 }  // namespace occbench::findings

@@ -4,11 +4,11 @@
 
 namespace occbench::findings {
 
-/// The row of a line that is next to its best and as low as its worst, within least_loss.
+/// The row of a line that is next to its best and as low as its worst, within min_loss.
 std::size_t Analyst::begin_of_worst(const Line& line) const {
   const std::size_t best = fastest_of(line.places);
   const std::size_t worst = slowest_of(line.places);
-  const double level = (1 + least_loss) * rows_.rate(worst);
+  const double level = (1 + min_loss) * rows_.rate(worst);
   std::size_t found = worst;
   for (const std::size_t p : line.places) {
     const bool is_on_its_side = (dial(p) > dial(best)) == (dial(worst) > dial(best));
@@ -119,7 +119,7 @@ Clauses Analyst::cliffs() const {
       const std::size_t before = line.places[i - 1];
       const std::size_t after = line.places[i];
       const double loss = 1 - rows_.rate(after) / rows_.rate(before);
-      if (loss < least_cliff || loss <= losses[curve]) continue;
+      if (loss < min_cliff || loss <= losses[curve]) continue;
       losses[curve] = loss;
       std::vector<std::string> why;
       const double a = rows_.number(before, "blocks_per_sm");
@@ -159,7 +159,7 @@ Clauses Analyst::costs_of_more_warps() const {
   for (const Line& line : curves_) {
     if (!description_.is_over_residency()) break;
     const double loss = 1 - last(line) / top(line);
-    if (loss < least_loss) continue;
+    if (loss < min_loss) continue;
     ++over;
     if (worst == nullptr || loss > largest) {
       worst = &line;
@@ -181,7 +181,7 @@ Clauses Analyst::costs_of_more_warps() const {
   if (over > 1)
     found.push_back({.kind = Kind::costs_more_warps,
                      .words = text("more warps slow down %zu of %zu curves", over, curves_.size()),
-                     .effect = -std::log1p(-least_loss)});
+                     .effect = -std::log1p(-min_loss)});
   return found;
 }
 

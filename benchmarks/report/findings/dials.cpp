@@ -37,7 +37,7 @@ std::string Analyst::common_values(const Effect& effect, const std::string& colu
 /// The largest value of each other dial against the smallest, all else being equal. Not of forms that have a
 /// baseline (see baselines()), nor of register caps.
 Clauses Analyst::other_dials() const {
-  Places places;
+  RowIndices places;
   for (const std::size_t p : places_)
     if (!description_.is_over_residency() || rows_.text(p, "register_route") == "free") places.push_back(p);
   std::vector<std::string> names;
@@ -46,7 +46,7 @@ Clauses Analyst::other_dials() const {
       return;
     if (group_by(rows_, {column}, places).size() > 1) names.push_back(column);
   };
-  for (const std::string& column : asked_columns()) consider(column);
+  for (const std::string& column : requested_columns()) consider(column);
   for (const std::string& column : description_.split_by) consider(column);
   std::set<std::string> with_baseline;
   for (const std::size_t p : places)
@@ -56,7 +56,7 @@ Clauses Analyst::other_dials() const {
     if (column == "register_route" || column == "register_cap" ||
         std::ranges::find(description_.split_by, column) != description_.split_by.end())
       continue;
-    Places some;
+    RowIndices some;
     for (const std::size_t p : places)
       if (column != "form" || !with_baseline.contains(rows_.text(p, "family"))) some.push_back(p);
     std::vector<std::string> key{"family", "throughput_unit"};
@@ -77,13 +77,13 @@ Clauses Analyst::other_dials() const {
 }
 
 /// "ILP 8 instead of 1 gives 5.00 x the rate with 8 warps per SM, 1.25 x with 64"
-std::optional<Analyst::Effect> Analyst::effect_of(const Places& places, const std::string& column) const {
+std::optional<Analyst::Effect> Analyst::effect_of(const RowIndices& places, const std::string& column) const {
   const auto by = group_by(rows_, {column}, places);
-  std::vector<const std::pair<const std::vector<Cell>, Places>*> ends;
+  std::vector<const std::pair<const std::vector<Cell>, RowIndices>*> ends;
   for (const auto& part : by)
     if (!part.first[0].is_empty) ends.push_back(&part);
   if (ends.size() < 2) return std::nullopt;
-  const auto rates_of = [&](const Places& some) {
+  const auto rates_of = [&](const RowIndices& some) {
     std::map<double, double> rates;
     for (const std::size_t p : some)
       if (const double value = dial(p); !std::isnan(value))
@@ -125,7 +125,7 @@ std::string Analyst::block_size_phrase(std::size_t row, std::size_t other) const
 /// Register caps against the compiler's own choice: the best of each curve, and the costliest.
 Clauses Analyst::register_caps() const {
   std::vector<std::string> key{"family", "curve", "throughput_unit"};
-  for (const std::string& column : asked_columns())
+  for (const std::string& column : requested_columns())
     if (column != description_.dial && column != "register_route" && column != "register_cap" &&
         column != "form" && column != "barriers" && column != "block_size" && rows_.has(column))
       key.push_back(column);
@@ -135,7 +135,7 @@ Clauses Analyst::register_caps() const {
   };
   std::map<std::pair<std::string, std::string>, std::vector<Capped>> by_curve;
   for (const auto& [cells, part] : group_by(rows_, key, places_)) {
-    Places free;
+    RowIndices free;
     for (const std::size_t p : part)
       if (rows_.text(p, "register_route") == "free") free.push_back(p);
     if (free.empty()) continue;
@@ -158,9 +158,9 @@ Clauses Analyst::register_caps() const {
                         block_size_phrase(usual, best) +
                         (spilled > 0 ? text(" (%.0f B spilled)", spilled) : ""),
                .effect = std::abs(std::log(ratio)),
-               .score = !is_sure || std::abs(1 - ratio) < least_loss ? 0
-                        : ratio > 1                                  ? std::min(1.0, ratio - 1)
-                                                                     : 0.7 * (1 - ratio),
+               .score = !is_sure || std::abs(1 - ratio) < min_loss ? 0
+                        : ratio > 1                                ? std::min(1.0, ratio - 1)
+                                                                   : 0.7 * (1 - ratio),
                .cases = {rows_.text(best, "case_id"), rows_.text(usual, "case_id")}}});
     }
   }

@@ -12,14 +12,15 @@ constexpr double least_gap = 0.03;  // of occupancy, between plain division and 
 Clauses Analyst::fastest() const {
   std::set<std::string> units;
   for (const Line& line : curves_) units.insert(rows_.unit(line.places.front()));
-  std::map<std::string, Places> by;
+  std::map<std::string, RowIndices> by;
   for (const std::size_t p : places_)
     if (curves_.empty() || units.contains(rows_.unit(p))) by[rows_.unit(p)].push_back(p);
-  std::vector<const Places*> parts;
+  std::vector<const RowIndices*> parts;
   for (const auto& [unit, part] : by) parts.push_back(&part);
-  std::ranges::stable_sort(parts, std::ranges::greater{}, [](const Places* part) { return part->size(); });
+  std::ranges::stable_sort(parts, std::ranges::greater{},
+                           [](const RowIndices* part) { return part->size(); });
   Clauses found;
-  for (const Places* part : parts) {
+  for (const RowIndices* part : parts) {
     const std::size_t row = fastest_of(*part);
     std::string where = value_of(description_.name, "occupancy_theoretical", occupancy(row));
     if (description_.dial != "occupancy_theoretical" && !std::isnan(dial(row)))
@@ -69,7 +70,7 @@ Clauses Analyst::clock() const {
       low = std::min(low, ghz);
       high = std::max(high, ghz);
     }
-  if (!(low < (1 - least_loss) * high)) return {};
+  if (!(low < (1 - min_loss) * high)) return {};
   return {{.kind = Kind::note, .words = text("the SM clock moved between %.2f and %.2f GHz", low, high)}};
 }
 
@@ -82,7 +83,7 @@ Clauses Analyst::api_pick() const {
     for (const std::size_t p : line.places) {
       if (rows_.number(p, "block_size_api") != rows_.number(p, "block_size")) continue;
       const double loss = 1 - rows_.rate(p) / rows_.rate(best);
-      if (loss < least_loss || !is_beyond_noise(best, p) || (found && loss <= found->score)) continue;
+      if (loss < min_loss || !is_beyond_noise(best, p) || (found && loss <= found->score)) continue;
       const std::string what = name(line);
       found = {.kind = Kind::api_pick,
                .words = "for " + what + " the occupancy API picks blocks of " + amount_at(dial(p)) + "; " +

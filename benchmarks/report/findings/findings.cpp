@@ -30,11 +30,11 @@ namespace occbench::findings {
 
 ExperimentFindings findings_of_experiment(const Rows& rows, const std::string& experiment,
                                           const nlohmann::json& environment) {
-  const Places places = rows.of_experiment(experiment);
+  const RowIndices places = rows.of_experiment(experiment);
   if (places.empty()) return {.experiment = experiment};
   const Description description = description_of(environment, experiment);
   const Analyst analyst(rows, places, description, environment);
-  if (!description.compares_kernels && analyst.longest() < least_points) {
+  if (!description.compares_kernels && analyst.longest() < min_points) {
     ExperimentFindings result{
         .experiment = experiment,
         .findings = {
@@ -46,7 +46,7 @@ ExperimentFindings findings_of_experiment(const Rows& rows, const std::string& e
   Clauses own;
   const auto version = environment.value("schema_version", nlohmann::json());
   if (version.is_number() && version.get<double>() >= 5)  // older rows lack the columns asked_*
-    for (OwnClause& clause : own_clauses(rows, places, experiment, environment)) {
+    for (SpecificFinding& clause : specific_findings(rows, places, experiment, environment)) {
       own.push_back({.kind = Kind::own, .words = std::move(clause.words)});
       for (const std::size_t row : clause.rows) own.back().cases.push_back(rows.text(row, "case_id"));
     }

@@ -19,11 +19,11 @@ struct Own {
   Sentences (*clauses)(const View&);
 };
 constexpr std::array<Own, 13> own_experiments{{
-    {"barriers", barriers},                // what meetings cost uneven work; a barrier id known at run time
+    {"barriers", barriers},  // the cost of barriers with uneven work; a barrier id known at run time
     {"block_size_pick", block_size_pick},  // how near the occupancy API's block size comes to the best
-    {"clusters", clusters},                // a neighbour's shared memory beside a block's own; idle SMs
+    {"clusters", clusters},                // distributed shared memory beside a block's own; idle SMs
     {"divergence", divergence},            // 1 and 16 lanes that branch away; the boundary of an image
-    {"energy", energy},                    // the warps of least energy; not where the device idled
+    {"energy", energy},                    // the warps of least energy, unless the device idled
     {"intensity", intensity},              // warps that reach one share of the roof, by FMAs per load
     {"pointer_chase", pointer_chase},      // cycles of a load from L1, L2 and DRAM; under load
     {"registers", registers},              // 31 against 33 registers in blocks of 512
@@ -36,14 +36,15 @@ constexpr std::array<Own, 13> own_experiments{{
 
 }  // namespace
 
-std::vector<OwnClause> own_clauses(const Rows& rows, const Places& places, const std::string& experiment,
-                                   const nlohmann::json& environment) {
+std::vector<SpecificFinding> specific_findings(const Rows& rows, const RowIndices& places,
+                                               const std::string& experiment,
+                                               const nlohmann::json& environment) {
   const auto* const own = std::ranges::find(own_experiments, experiment, &Own::experiment);
   if (own == own_experiments.end()) return {};
   return own->clauses({rows, places, environment});
 }
 
-std::vector<double> baseline_values(const Rows& rows, const Places& places,
+std::vector<double> baseline_values(const Rows& rows, const RowIndices& places,
                                     const std::function<double(std::size_t)>& value) {
   using Key = std::tuple<std::string, std::string, double>;
   std::map<Key, double> least;

@@ -11,20 +11,21 @@
 
 namespace occbench::findings {
 
-struct OwnClause {
-  OwnClause(std::string its_words, Places its_rows = {})  // NOLINT: most clauses are words alone
+struct SpecificFinding {
+  SpecificFinding(std::string its_words, RowIndices its_rows = {})  // NOLINT: most clauses are words alone
       : words(std::move(its_words)), rows(std::move(its_rows)) {}
   std::string words;
-  Places rows;  ///< one of each line that the words name
+  RowIndices rows;  ///< one of each line that the words name
 };
 
 /// Clauses on the rows of one experiment, the most telling first; none of an experiment that has none.
-std::vector<OwnClause> own_clauses(const Rows& rows, const Places& places, const std::string& experiment,
-                                   const nlohmann::json& environment);
+std::vector<SpecificFinding> specific_findings(const Rows& rows, const RowIndices& places,
+                                               const std::string& experiment,
+                                               const nlohmann::json& environment);
 
 /// For each of `places` the least of `value` among its baseline's rows at as many warps; NaN where there is
 /// none.
-std::vector<double> baseline_values(const Rows& rows, const Places& places,
+std::vector<double> baseline_values(const Rows& rows, const RowIndices& places,
                                     const std::function<double(std::size_t)>& value);
 
 /// " (preset standard has them)", of a run that was quick.

@@ -46,7 +46,7 @@ const std::string* own_words(std::string_view experiment, std::string_view key) 
   return nullptr;
 }
 
-std::string words_of(std::string_view experiment, std::string_view column) {
+std::string phrase_template(std::string_view experiment, std::string_view column) {
   if (const std::string* own = own_words(experiment, column)) return *own;
   if (column == in_flight) return std::string(words_for_in_flight);
   if (const ColumnFacts* facts = facts_of(column); facts != nullptr && !facts->words.empty())
@@ -113,11 +113,11 @@ std::string value_of(std::string_view experiment, std::string_view column, const
   if (const std::string* none = own_words(experiment, std::string(column) + " 0");
       none != nullptr && value.text.empty() && value.number == 0)
     return *none;
-  return fill(words_of(experiment, column), amount(column, value));
+  return fill(phrase_template(experiment, column), amount(column, value));
 }
 
 std::string value_of(std::string_view experiment, std::string_view column, double value) {
-  return fill(words_of(experiment, column), amount(column, value));
+  return fill(phrase_template(experiment, column), amount(column, value));
 }
 
 std::string span_of(std::string_view experiment, std::string_view column, double low, double high) {
@@ -186,7 +186,7 @@ std::string capitalize(std::string words) {
   return words;
 }
 
-Words words_for(const Rows& rows, const Places& places, const std::string& experiment) {
+Words words_for(const Rows& rows, const RowIndices& places, const std::string& experiment) {
   Words all;
   for (const std::size_t row : places)
     for (const Phrase& shared : forms)
@@ -236,7 +236,7 @@ std::vector<std::string> Names::differing_words(std::size_t row, std::optional<s
         others, [&](std::size_t o) { return !(rows_.cell(o, column) == rows_.cell(row, column)); });
   };
   std::set<std::string> columns;
-  for (const std::string& column : asked_columns())
+  for (const std::string& column : requested_columns())
     if (varies(column)) columns.insert(column);
   if (line != nullptr)  // by which the experiment or its rows cut the curve
     for (const auto& [column, cell] : line->parts)
@@ -246,7 +246,7 @@ std::vector<std::string> Names::differing_words(std::size_t row, std::optional<s
   const std::string& curve = rows_.text(row, "curve");
   const auto needs_its_name = [&](std::size_t o) {
     return rows_.text(o, "curve") != curve && subject(rows_, row) != "`" + curve + "`" &&
-           std::ranges::none_of(asked_columns(), [&](const std::string& dial) {
+           std::ranges::none_of(requested_columns(), [&](const std::string& dial) {
              return facts_of(dial)->is_of_kernel && !(rows_.cell(o, dial) == rows_.cell(row, dial));
            });
   };
@@ -257,18 +257,19 @@ std::vector<std::string> Names::differing_words(std::size_t row, std::optional<s
       (columns.contains("ilp") || columns.contains("bytes_per_access")) &&
       std::ranges::any_of(others, [&](std::size_t o) { return bytes_in_flight(rows_, o) != bytes; });
   if (is_in_flight) {
-    if (!words_of(experiment_, in_flight).empty()) words.push_back(value_of(experiment_, in_flight, bytes));
+    if (!phrase_template(experiment_, in_flight).empty())
+      words.push_back(value_of(experiment_, in_flight, bytes));
     columns.erase("ilp");
     columns.erase("bytes_per_access");
   }
-  std::vector<std::string> order = asked_columns();
+  std::vector<std::string> order = requested_columns();
   std::ranges::stable_partition(order, [](const std::string& c) { return c == "ilp"; });
   for (const auto& [column, cell] :
        line != nullptr ? line->parts : std::vector<std::pair<std::string, Cell>>{})
     if (std::ranges::find(order, column) == order.end()) order.push_back(column);
   for (const std::string& column : order) {
     const Cell cell = rows_.cell(row, column);
-    if (!columns.contains(column) || cell.is_empty || words_of(experiment_, column).empty()) continue;
+    if (!columns.contains(column) || cell.is_empty || phrase_template(experiment_, column).empty()) continue;
     if (column == "register_route" && cell.text == "free") continue;
     std::string value = value_of(experiment_, column, cell);
     if (value.starts_with("0 ") && value[2] != '%') value.replace(0, 1, "no");

@@ -36,7 +36,7 @@ std::string change(double after, double before);
 std::string loss_or_gain(double after, double before, bool is_plural);
 /// "a", "a and b", "a, b and c"
 std::string join_with_and(const std::vector<std::string>& words);
-/// "1 case", "12 cases"; a figure that is no whole number has its digits.
+/// "1 case", "12 cases"; a figure that is not a whole number has its digits.
 std::string count_with_noun(double count, const std::string& noun);
 /// The first part, and each further one with which the sentence has at most longest_sentence words.
 std::string fit_sentence(const std::vector<std::string>& parts);
@@ -45,7 +45,7 @@ std::string capitalize(std::string words);
 /// How an experiment's sentences name curves, forms and families ("read": "reads") and a column's values
 /// ("ilp": "{} points per thread"; empty: not mentioned): for legends.
 using Words = std::map<std::string, std::string>;
-Words words_for(const Rows& rows, const Places& places, const std::string& experiment);
+Words words_for(const Rows& rows, const RowIndices& places, const std::string& experiment);
 
 /// What a curve, a form or a family does, as a plural: "reads", "FMA chains"; "`NAME`" where it has no words.
 std::string subject(const Rows& rows, std::size_t row);

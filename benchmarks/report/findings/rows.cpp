@@ -20,7 +20,7 @@ namespace occbench::findings {
 namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-constexpr double least_throughput = 1e-200;  // a lower rate is 0 in larger units, and no divisor
+constexpr double min_throughput = 1e-200;  // a lower rate is 0 in larger units, and no divisor
 
 /// Columns, and what they were called until schema 6.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> old_names{
@@ -47,9 +47,9 @@ const Scale* scale_of(std::string_view unit) {
 }
 
 /// Of rows that have the same value of the dial and that no column tells apart, the fastest.
-Places fastest_of_each(const Rows& rows, const Places& places, std::string_view dial) {
+RowIndices fastest_of_each(const Rows& rows, const RowIndices& places, std::string_view dial) {
   std::map<double, std::size_t> positions;  // in `fastest`, by value
-  Places fastest;
+  RowIndices fastest;
   for (const std::size_t place : places) {
     const auto [at, is_first] = positions.try_emplace(rows.number(place, dial), fastest.size());
     if (is_first)
@@ -61,8 +61,9 @@ Places fastest_of_each(const Rows& rows, const Places& places, std::string_view 
 }
 
 /// Rows of one curve, cut by the first of `names` that vary until no value of the dial is there twice.
-void cut(const Rows& rows, const Places& places, std::string_view dial, std::span<const std::string> names,
-         const std::vector<std::pair<std::string, Cell>>& fixed, std::vector<Line>& lines) {
+void cut(const Rows& rows, const RowIndices& places, std::string_view dial,
+         std::span<const std::string> names, const std::vector<std::pair<std::string, Cell>>& fixed,
+         std::vector<Line>& lines) {
   const std::size_t count = values_of(rows, places, dial);
   if (count == places.size()) {
     lines.push_back({.parts = fixed, .places = places});
@@ -73,8 +74,8 @@ void cut(const Rows& rows, const Places& places, std::string_view dial, std::spa
     if (by.size() < 2) continue;
     // A column that leaves no curve follows the dial, as a register cap does.
     const bool leaves_a_curve = std::ranges::any_of(
-        by, [&](const auto& part) { return values_of(rows, part.second, dial) >= least_points; });
-    if (count >= least_points && !leaves_a_curve) continue;
+        by, [&](const auto& part) { return values_of(rows, part.second, dial) >= min_points; });
+    if (count >= min_points && !leaves_a_curve) continue;
     for (const auto& [cells, part] : by) {
       auto more = fixed;
       if (!cells[0].is_empty) more.emplace_back(names[position], cells[0]);
@@ -113,7 +114,7 @@ Rows::Rows(std::vector<std::string> header, std::vector<std::vector<std::string>
         std::ranges::find(old_names, column, [](const auto& r) { return r.second; }) != old_names.end();
     const bool is_new =
         std::ranges::find(old_names, column, [](const auto& r) { return r.first; }) != old_names.end();
-    if (holds_words(column) || (!is_old && !is_new && std::ranges::find(known, column) == known.end()))
+    if (is_text_column(column) || (!is_old && !is_new && std::ranges::find(known, column) == known.end()))
       continue;
     std::vector<double>& numbers = numbers_[at];
     numbers.reserve(cells_.size());
@@ -140,7 +141,7 @@ Rows Rows::of(const std::vector<CaseResult>& results) {
   return {case_columns(), std::move(cells), "results"};
 }
 
-std::size_t Rows::place_of(std::string_view column) const {
+std::size_t Rows::index_of(std::string_view column) const {
   if (const auto found = columns_.find(column); found != columns_.end()) return found->second;
   const auto* const old = std::ranges::find(old_names, column, [](const auto& r) { return r.first; });
   if (old == old_names.end()) return absent;
@@ -149,18 +150,18 @@ std::size_t Rows::place_of(std::string_view column) const {
 }
 
 double Rows::number(std::size_t row, std::string_view column) const {
-  const std::size_t at = place_of(column);
+  const std::size_t at = index_of(column);
   return at == absent || numbers_[at].empty() ? not_a_number : numbers_[at][row];
 }
 
 const std::string& Rows::text(std::size_t row, std::string_view column) const {
   static const std::string none;
-  const std::size_t at = place_of(column);
+  const std::size_t at = index_of(column);
   return at == absent ? none : cells_[row][at];
 }
 
 Cell Rows::cell(std::size_t row, std::string_view column) const {
-  if (holds_words(column)) {
+  if (is_text_column(column)) {
     const std::string& words = text(row, column);
     return {.is_empty = words.empty(), .text = words};
   }
@@ -168,11 +169,10 @@ Cell Rows::cell(std::size_t row, std::string_view column) const {
   return {.is_empty = std::isnan(value), .number = std::isnan(value) ? 0 : value};
 }
 
-Places Rows::of_experiment(std::string_view name) const {
-  Places places;
+RowIndices Rows::of_experiment(std::string_view name) const {
+  RowIndices places;
   for (std::size_t row = 0; row < size(); ++row)
-    if (text(row, "experiment") == name && number(row, "throughput") > least_throughput)
-      places.push_back(row);
+    if (text(row, "experiment") == name && number(row, "throughput") > min_throughput) places.push_back(row);
   return places;
 }
 
@@ -209,13 +209,13 @@ Description description_of(const nlohmann::json& environment, const std::string&
     return name.is_string() && std::ranges::find(known, name.get<std::string>()) != known.end();
   };
   const auto entry = [&](const char* name) { return found->value(name, nlohmann::json()); };
-  if (const auto dial = entry("dial"); is_column(dial) && !holds_words(dial.get<std::string>()))
+  if (const auto dial = entry("dial"); is_column(dial) && !is_text_column(dial.get<std::string>()))
     description.dial = dial.get<std::string>();
-  const auto& asked = asked_columns();
+  const auto& asked = requested_columns();
   for (const char* name : {"split_by", "parted_by"})  // the second is retired: until schema 6
     if (const auto columns = entry(name); columns.is_array())
       for (const auto& column : columns)
-        if (is_column(column) && (!holds_words(column.get<std::string>()) ||
+        if (is_column(column) && (!is_text_column(column.get<std::string>()) ||
                                   std::ranges::find(asked, column.get<std::string>()) != asked.end()))
           description.split_by.push_back(column.get<std::string>());
   if (const auto scale = entry("scale"); scale.is_string()) description.scale = scale.get<std::string>();
@@ -225,9 +225,9 @@ Description description_of(const nlohmann::json& environment, const std::string&
   return description;
 }
 
-std::map<std::vector<Cell>, Places> group_by(const Rows& rows, const std::vector<std::string>& columns,
-                                             const Places& places) {
-  std::map<std::vector<Cell>, Places> by;
+std::map<std::vector<Cell>, RowIndices> group_by(const Rows& rows, const std::vector<std::string>& columns,
+                                                 const RowIndices& places) {
+  std::map<std::vector<Cell>, RowIndices> by;
   for (const std::size_t place : places) {
     std::vector<Cell> key;
     key.reserve(columns.size());
@@ -237,16 +237,16 @@ std::map<std::vector<Cell>, Places> group_by(const Rows& rows, const std::vector
   return by;
 }
 
-std::vector<Line> lines_of(const Rows& rows, const Places& places, const Description& description) {
+std::vector<Line> lines_of(const Rows& rows, const RowIndices& places, const Description& description) {
   const std::string& dial = description.dial;
-  Places on_dial;
+  RowIndices on_dial;
   for (const std::size_t place : places)
     if (!std::isnan(rows.number(place, dial))) on_dial.push_back(place);
   std::vector<std::string> keys{"family", "curve"};
   for (const std::string& name : description.split_by)
     if (name != dial && rows.has(name)) keys.push_back(name);
   std::vector<std::string> more;
-  for (const std::string& name : asked_columns())
+  for (const std::string& name : requested_columns())
     if (name != dial && std::ranges::find(keys, name) == keys.end() && rows.has(name)) more.push_back(name);
   std::vector<Line> lines;
   for (const auto& [cells, part] : group_by(rows, keys, on_dial)) {
@@ -260,7 +260,7 @@ std::vector<Line> lines_of(const Rows& rows, const Places& places, const Descrip
   return lines;
 }
 
-std::size_t values_of(const Rows& rows, const Places& places, std::string_view dial) {
+std::size_t values_of(const Rows& rows, const RowIndices& places, std::string_view dial) {
   std::set<double> values;
   for (const std::size_t place : places)
     if (const double value = rows.number(place, dial); !std::isnan(value)) values.insert(value);

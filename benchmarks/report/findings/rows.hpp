@@ -17,7 +17,7 @@
 namespace occbench::findings {
 
 /// Numbers of rows, in the order of their case_id.
-using Places = std::vector<std::size_t>;
+using RowIndices = std::vector<std::size_t>;
 
 /// One cell as a key: numbers in their order, then words in theirs, empty ones last.
 struct Cell {
@@ -33,21 +33,21 @@ struct Cell {
 class Rows {
  public:
   /// The rows of cases.csv whose status is valid. `name` is that file's, for error messages. Throws
-  /// UserError(Exit::file) where text is no CSV of a schema that is read, or a cell is not as
+  /// UserError(Exit::file) where text is not a CSV of a schema that is read, or a cell is not as
   /// results/schema.json says. A last row without its line feed is left out.
   static Rows of_csv(const std::string& text, const std::string& name);
   /// Of results that are still in memory, those that are valid.
   static Rows of(const std::vector<CaseResult>& results);
 
   [[nodiscard]] std::size_t size() const { return cells_.size(); }
-  [[nodiscard]] bool has(std::string_view column) const { return place_of(column) != absent; }
+  [[nodiscard]] bool has(std::string_view column) const { return index_of(column) != absent; }
   /// NaN where the cell is empty or there is no such column.
   [[nodiscard]] double number(std::size_t row, std::string_view column) const;
   /// Empty where the cell is empty or there is no such column.
   [[nodiscard]] const std::string& text(std::size_t row, std::string_view column) const;
   [[nodiscard]] Cell cell(std::size_t row, std::string_view column) const;
   /// The rows of one experiment whose throughput is a number to divide by.
-  [[nodiscard]] Places of_experiment(std::string_view name) const;
+  [[nodiscard]] RowIndices of_experiment(std::string_view name) const;
   /// The experiments that have rows, by name.
   [[nodiscard]] std::vector<std::string> experiments() const;
 
@@ -60,7 +60,7 @@ class Rows {
  private:
   static constexpr std::size_t absent = static_cast<std::size_t>(-1);
   Rows(std::vector<std::string> header, std::vector<std::vector<std::string>> cells, const std::string& name);
-  [[nodiscard]] std::size_t place_of(std::string_view column) const;
+  [[nodiscard]] std::size_t index_of(std::string_view column) const;
 
   std::map<std::string, std::size_t, std::less<>> columns_;
   std::vector<std::vector<std::string>> cells_;
@@ -84,17 +84,17 @@ Description description_of(const nlohmann::json& environment, const std::string&
 /// Rows of one curve in the order of the dial, each value once; `parts`: what else is fixed in it.
 struct Line {
   std::vector<std::pair<std::string, Cell>> parts = {};
-  Places places = {};
+  RowIndices places = {};
 };
 
 /// Rows grouped by their cells in `columns`, in the order of the cells.
-std::map<std::vector<Cell>, Places> group_by(const Rows& rows, const std::vector<std::string>& columns,
-                                             const Places& places);
+std::map<std::vector<Cell>, RowIndices> group_by(const Rows& rows, const std::vector<std::string>& columns,
+                                                 const RowIndices& places);
 
 /// The lines that these rows of one experiment make over its dial.
-std::vector<Line> lines_of(const Rows& rows, const Places& places, const Description& description);
+std::vector<Line> lines_of(const Rows& rows, const RowIndices& places, const Description& description);
 
 /// How many different values of the dial a line has.
-std::size_t values_of(const Rows& rows, const Places& places, std::string_view dial);
+std::size_t values_of(const Rows& rows, const RowIndices& places, std::string_view dial);
 
 }  // namespace occbench::findings

@@ -227,7 +227,7 @@ class StepSearch {
 
 std::vector<Step> find_steps(std::vector<double> x, std::vector<double> y, double smallest, double noise,
                              const std::set<std::size_t>& known) {
-  if (x.size() < least_points_for_steps) return {};
+  if (x.size() < min_points_for_steps) return {};
   for (double& value : y) value = std::log(value);
   return StepSearch(x, std::move(y), smallest, noise, known).run();
 }

@@ -14,7 +14,7 @@ namespace occbench::findings {
 
 /// Fewest points on either side of a step, as two cannot outvote an outlier, and of a curve.
 constexpr std::size_t least_side = 3;
-constexpr std::size_t least_points_for_steps = 2 * least_side + 2;
+constexpr std::size_t min_points_for_steps = 2 * least_side + 2;
 
 /// Between the points `place` and place + 1; heights in natural logarithms of y.
 struct Step {

@@ -15,7 +15,7 @@ namespace occbench::findings {
 
 namespace {
 
-constexpr std::size_t least_values = 3;
+constexpr std::size_t min_values = 3;
 
 /// What has to be the same along a sweep, besides the dials.
 const std::vector<std::string>& fixed_columns() {
@@ -78,15 +78,15 @@ class SweepSearch {
   }
 
   std::vector<Sweep> run() {
-    Places rows;
+    RowIndices rows;
     for (std::size_t row = 0; row < rows_.size(); ++row)
       if (!rows_.text(row, "experiment").empty() && !rows_.text(row, "family").empty()) rows.push_back(row);
-    for (const Places& places : group_by({&codes_.at("experiment"), &codes_.at("family")}, rows))
+    for (const RowIndices& places : group_by({&codes_.at("experiment"), &codes_.at("family")}, rows))
       for (const std::string& dial : swept_dials()) {
-        Places on_dial;
+        RowIndices on_dial;
         for (const std::size_t place : places)
           if (!std::isnan(rows_.number(place, dial))) on_dial.push_back(place);
-        if (values_of(rows_, on_dial, dial) >= least_values) sweep_along(dial, on_dial);
+        if (values_of(rows_, on_dial, dial) >= min_values) sweep_along(dial, on_dial);
       }
     return std::move(found_);
   }
@@ -98,15 +98,15 @@ class SweepSearch {
     codes_[name] = ranks(cells);
   }
 
-  /// Places that agree in all keys, in the order of these; within a group they keep theirs.
-  static std::vector<Places> group_by(const std::vector<const Codes*>& keys, Places places) {
+  /// RowIndices that agree in all keys, in the order of these; within a group they keep theirs.
+  static std::vector<RowIndices> group_by(const std::vector<const Codes*>& keys, RowIndices places) {
     const auto compare = [&](std::size_t a, std::size_t b) {
       for (const Codes* key : keys)
         if ((*key)[a] != (*key)[b]) return (*key)[a] < (*key)[b] ? -1 : 1;
       return 0;
     };
     std::ranges::stable_sort(places, [&](std::size_t a, std::size_t b) { return compare(a, b) < 0; });
-    std::vector<Places> groups;
+    std::vector<RowIndices> groups;
     for (const std::size_t place : places) {
       if (groups.empty() || compare(groups.back().front(), place) != 0) groups.emplace_back();
       groups.back().push_back(place);
@@ -115,7 +115,7 @@ class SweepSearch {
   }
 
   /// Of one experiment and family: first with the dial's followers fixed, then of the other rows without.
-  void sweep_along(const std::string& dial, Places places) {
+  void sweep_along(const std::string& dial, RowIndices places) {
     swept_.clear();
     std::vector<std::string> keys{is_compiled(dial) ? "form" : "variant"};
     for (const std::string& other : swept_dials())
@@ -143,7 +143,7 @@ class SweepSearch {
 
   /// The sweeps of places, in the order of the dial, that agree in all keys, and in `more` unless it is
   /// empty.
-  void add_sweeps(const std::string& dial, const std::vector<std::string>& keys, const Places& places,
+  void add_sweeps(const std::string& dial, const std::vector<std::string>& keys, const RowIndices& places,
                   const Codes& more) {
     std::vector<const Codes*> split_by;
     std::vector<std::string> shown;  // a variant's name has its fixed columns
@@ -158,15 +158,15 @@ class SweepSearch {
         shown.push_back(key);
     }
     if (!more.empty()) split_by.push_back(&more);
-    for (const Places& part : group_by(split_by, places)) {
-      if (part.size() < least_values || values_of(rows_, part, dial) < part.size()) continue;
+    for (const RowIndices& part : group_by(split_by, places)) {
+      if (part.size() < min_values || values_of(rows_, part, dial) < part.size()) continue;
       swept_.insert(part.begin(), part.end());
       found_.push_back(make_sweep(dial, shown, part));
     }
   }
 
   [[nodiscard]] Sweep make_sweep(const std::string& dial, const std::vector<std::string>& shown,
-                                 const Places& places) const {
+                                 const RowIndices& places) const {
     const std::size_t first = places.front();
     Sweep sweep{.experiment = rows_.text(first, "experiment"),
                 .family = rows_.text(first, "family"),
@@ -180,7 +180,7 @@ class SweepSearch {
     sweep.name = sweep.kernel;
     for (const std::string& column : shown)
       if (const Cell cell = rows_.cell(first, column); !cell.is_empty)
-        sweep.name += ", " + column + " " + (holds_words(column) ? cell.text : text("%g", cell.number));
+        sweep.name += ", " + column + " " + (is_text_column(column) ? cell.text : text("%g", cell.number));
     return sweep;
   }
 

@@ -17,7 +17,7 @@ struct Sweep {
       {};  ///< the variant, or what its variants have in common: the curve, the form, the family
   std::string name = {};  ///< what the sweep holds fixed, unique in its experiment and dial
   std::string dial = {};
-  Places places = {};
+  RowIndices places = {};
 };
 
 /// Every sweep, by experiment, family and dial. Dials that the rows do not have count as empty.

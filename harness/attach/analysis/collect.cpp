@@ -54,7 +54,7 @@ class Reader {
     return std::move(all_);
   }
 
-  void complain(const std::string& line) { all_.complaints.push_back(line); }
+  void complain(const std::string& line) { all_.warnings.push_back(line); }
 
  private:
   void read_text(const std::filesystem::path& path) {
@@ -131,7 +131,7 @@ class Reader {
 
   void take(const ShareRecord& r) {
     Kernel& k = kernel(r.signature);
-    if (r.sm_count < 1 || r.sm_count >= k.sms) throw std::invalid_argument("a number of SMs is not possible");
+    if (r.sm_count < 1 || r.sm_count >= k.sms) throw std::invalid_argument("invalid number of SMs");
     sms_of_arms_[{static_cast<std::size_t>(r.signature), known_arm(r.arm)}] = r.sm_count;
     k.fewer_sms[r.sm_count].blocks_per_sm = k.blocks_per_sm;
   }
@@ -145,7 +145,7 @@ class Reader {
   }
 
   static int known_arm(int arm) {
-    if (arm < first_level || arm >= most_arms) throw std::invalid_argument("an arm is not known");
+    if (arm < first_level || arm >= max_arms) throw std::invalid_argument("unknown arm");
     return arm;
   }
 
@@ -171,13 +171,13 @@ class Reader {
   }
 
   void take(const SignatureRecord& r) {
-    if (r.skip_reason < SkipReason::no || r.skip_reason >= SkipReason::end)
+    if (r.skip_reason < SkipReason::none || r.skip_reason >= SkipReason::end)
       throw std::invalid_argument("a reason is not known");
-    numbers_[static_cast<std::size_t>(r.number)] = table_.place_of(kernel_of(r), r);
+    numbers_[static_cast<std::size_t>(r.number)] = table_.index_of(kernel_of(r), r);
   }
 
   [[nodiscard]] Kernel kernel_of(const SignatureRecord& r) const {
-    Kernel k{.name = "(more kernels than can be told apart)",
+    Kernel k{.name = "(other kernels, beyond the limit)",
              .grid = {r.grid_x, r.grid_y, r.grid_z},
              .block = {r.block_x, r.block_y, r.block_z},
              .arguments = r.arguments,
@@ -215,7 +215,7 @@ class Reader {
     full_ = Full::disk;
     if (content.size() == sizeof(Counts))
       std::memcpy(&full_, content.data() + offsetof(Counts, full), sizeof full_);
-    if (full_ != Full::no)
+    if (full_ != Full::none)
       complain(all_.processes.back().id +
                (full_ == Full::limit    ? ": times of later launches are missing: the limit was reached"
                 : full_ == Full::closed ? ": later launches are missing: the program closed all files"
@@ -241,8 +241,8 @@ class Reader {
       std::memcpy(&launch, content.data() + at, sizeof launch);
       if (launch.signature == 0) break;
       const auto found = numbers_.find(launch.signature - 1);
-      if (found == numbers_.end() && full_ != Full::no) continue;  // its line was not written
-      if (found == numbers_.end() || launch.arm >= most_arms || !std::isfinite(launch.time_us) ||
+      if (found == numbers_.end() && full_ != Full::none) continue;  // its line was not written
+      if (found == numbers_.end() || launch.arm >= max_arms || !std::isfinite(launch.time_us) ||
           launch.time_us < 0) {
         complain(path.filename().string() + ": is damaged; later launches are left out");
         return;
@@ -298,7 +298,7 @@ class Reader {
   Collected all_;
   std::uint32_t process_ = 0;
   std::size_t launching_processes_ = 0;
-  Full full_ = Full::no;
+  Full full_ = Full::none;
   KernelTable table_;
   std::map<std::size_t, std::size_t> numbers_;  // index in table_ by signature number, this process
   std::map<std::pair<std::size_t, int>, int> sms_of_arms_;  // by signature and arm, this process

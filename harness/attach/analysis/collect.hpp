@@ -41,7 +41,7 @@ struct CappedVersion {
   std::vector<double> times_us;  ///< of drawn launches that did not overlap
 };
 
-constexpr double least_us = 100;  // sampled time that a verdict by counters needs
+constexpr double min_us = 100;  // sampled time that a verdict by counters needs
 
 /// PM samples of a kernel's untouched launches.
 struct SampledCounters {
@@ -72,7 +72,7 @@ struct Kernel {
   std::string arguments;  ///< hash of the arguments that are not addresses
   std::string after;      ///< the previous kernel on the stream, if launches are split by it
   std::string range;      ///< NVTX range of the launching thread; empty: none, or not requested
-  SkipReason skip_reason = SkipReason::no;
+  SkipReason skip_reason = SkipReason::none;
   int blocks_per_sm = 0;  ///< the driver's answer
   int sms = 0;            ///< that its launches may use: fewer than the device's in a green context
   /// Hash of the CUDA graph, for a graph or a kernel in one. A kernel in a graph has the launches and times
@@ -96,7 +96,7 @@ struct Kernel {
   /// The samples for the verdict: whole runs, if each quantity has enough samples of them.
   [[nodiscard]] const SampledCounters& counters() const {
     for (std::size_t q = 0; q < quantity_count; ++q)
-      if (seen_whole.us[q] < least_us && seen.us[q] > 0) return seen;
+      if (seen_whole.us[q] < min_us && seen.us[q] > 0) return seen;
     return seen_whole;
   }
   [[nodiscard]] double mean_us() const {
@@ -136,7 +136,7 @@ struct Collected {
   std::vector<AttachedDevice> devices;
   std::vector<Kernel> kernels;  ///< most GPU time first
   std::vector<TimedLaunch> launches;
-  std::vector<std::string> complaints;  ///< one line each
+  std::vector<std::string> warnings;  ///< one line each
   ProgramTime time;
   std::vector<Step> steps;  ///< in order within each process
 

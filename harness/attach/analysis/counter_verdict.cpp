@@ -24,7 +24,7 @@ std::optional<Unit> find_busiest(const SampledCounters& counters) {
   std::optional<Unit> most;
   for (const Quantity q : {dram, l2, l1, tensor, fp32, issue})
     if (const auto share = counters.share(q);
-        share && counters.us[q] >= least_us && (!most || *share > most->share))
+        share && counters.us[q] >= min_us && (!most || *share > most->share))
       most = {q, *share};
   return most;
 }
@@ -41,10 +41,10 @@ void judge_by_counters(const Unit& most, Verdict& v) {
   const std::string unit = text_of(most);
   if (most.share >= at_limit) {
     v.finding = Finding::throughput_limit;
-    v.why = unit + ", occupancy is not the lever" + but;
+    v.why = unit + ": more occupancy would not help" + but;
   } else if (most.share < near_idle) {
     v.finding = Finding::latency;
-    v.why = "nothing over 40 %, " + unit + ": more warps or blocks" + but;
+    v.why = "no unit over 40 %, " + unit + ": more warps or blocks" + but;
   } else {
     v.finding = Finding::no_single_limit;
     v.why = unit + but;
@@ -69,7 +69,7 @@ std::optional<bool> bound_gain(const Unit& most, Verdict& v) {
 std::optional<bool> explain_saturation(const Unit& most, Verdict& v) {
   constexpr double half = 0.5;
   if (v.saturated_to.value_or(1) > half || most.share >= near_idle) return true;
-  v.why += (v.why.empty() ? "" : "; ") + std::string("but counters have nothing over 40 %, ") + text_of(most);
+  v.why += (v.why.empty() ? "" : "; ") + std::string("but counters have no unit over 40 %, ") + text_of(most);
   return false;
 }
 

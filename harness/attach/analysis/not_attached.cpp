@@ -11,7 +11,7 @@
 namespace occbench::attach {
 
 std::string describe_not_attached(const std::filesystem::path& path) {
-  constexpr std::size_t limit = 2 * most_not_attached_bytes, most_named = 4;
+  constexpr std::size_t limit = 2 * max_not_attached_bytes, most_named = 4;
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return "";
   const std::string text = read_file(path, limit);
@@ -32,7 +32,7 @@ std::string describe_not_attached(const std::filesystem::path& path) {
     names += (names.empty() ? "" : ", ") + program + (times > 1 ? " x " + std::to_string(times) : "");
   }
   if (programs.size() > most_named) names += ", " + std::to_string(programs.size() - most_named) + " more";
-  const std::string at_least = text.size() < most_not_attached_bytes ? "" : "at least ";
+  const std::string at_least = text.size() < max_not_attached_bytes ? "" : "at least ";
   return at_least + std::to_string(processes) + (processes == 1 ? " process was" : " processes were") +
          " not attached to: " + names;
 }

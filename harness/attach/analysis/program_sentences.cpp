@@ -37,11 +37,10 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
   if (changed == 0 && std::ranges::any_of(verdicts, is_by_counters, &Verdict::finding)) return "";
   if (changed == 0)
     return std::string("No kernel") + (has_graphs ? " outside CUDA graphs" : "") +
-           " is known well enough to judge.";
+           " has enough samples for a verdict.";
   char text[300];
   if (held == 0) {
-    std::snprintf(text, sizeof text,
-                  "No kernel needs more occupancy, of those judged, which hold %.0f %% of GPU time.",
+    std::snprintf(text, sizeof text, "No judged kernel needs more occupancy; these take %.0f %% of GPU time.",
                   100 * changed);
     return text;
   }
@@ -53,7 +52,7 @@ std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts)
     std::snprintf(next_steps, sizeof next_steps,
                   "; the next step in each would gain about %.1f %% (%.1f to %.1f)", 100 * gain,
                   tenths(100 * (gain - below)), 100 * (gain + above));
-  std::snprintf(text, sizeof text, "Kernels that need occupancy hold %.0f %% of GPU time%s.", 100 * held,
+  std::snprintf(text, sizeof text, "Kernels that need occupancy take %.0f %% of GPU time%s.", 100 * held,
                 next_steps);
   return text;
 }
@@ -71,7 +70,7 @@ std::string sentence_of_lower(const Collected& all, const std::vector<Verdict>& 
   if (held == 0) return "";
   char text[160];
   std::snprintf(text, sizeof text,
-                "Kernels that run faster with fewer warps hold %.1f %% of GPU time; the best level of each "
+                "Kernels that run faster with fewer warps take %.1f %% of GPU time; the best level of each "
                 "would gain %.1f %%:",
                 100 * held, 100 * gain);
   return text;
@@ -86,7 +85,7 @@ std::string sentence_of_graphs(const Collected& all, const std::vector<Verdict>&
     const double share = k.total_us() / total;
     held += share;
     if (!is_judged(verdicts[i].finding) || verdicts[i].levels.empty()) continue;
-    const LevelFound& first = verdicts[i].levels.front();
+    const LevelResult& first = verdicts[i].levels.front();
     known += share;
     warps = first.warps;
     longer += share * first.change.value;
@@ -96,13 +95,13 @@ std::string sentence_of_graphs(const Collected& all, const std::vector<Verdict>&
   if (held > 0 && known > 0)
     std::snprintf(
         text, sizeof text,
-        "CUDA graphs hold %.0f %% of GPU time. With %.0f %% of the warps in all of a graph's kernels "
+        "CUDA graphs take %.0f %% of GPU time. With %.0f %% of the warps in all of a graph's kernels "
         "it takes %+.1f %% (%+.1f to %+.1f); judged: graphs with %.0f %%.",
         100 * held, 100 * warps, 100 * longer / known, 100 * (longer - error) / known,
         100 * (longer + error) / known, 100 * known);
   else if (held > 0)
     std::snprintf(text, sizeof text,
-                  "CUDA graphs hold %.0f %% of GPU time; none is known well enough to judge.", 100 * held);
+                  "CUDA graphs take %.0f %% of GPU time; none has enough samples for a verdict.", 100 * held);
   return text;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 // Error of the gain's interval, relative to what warps alone could bring: holds for nine of ten of the
 // suite's kernels whose highest level was hidden (attach_law_test).
-constexpr double law_error = 0.25;
+constexpr double extrapolation_error = 0.25;
 
 // Error of a ratio within one run: for two seeds of a program on an H100 the worst kernel differed by 0.23 %.
 constexpr double repeat_error = 0.0025;
@@ -93,8 +93,8 @@ Change gain_of(std::span<const Slowdown> levels, int natural_blocks, int next_bl
       if (level.warps >= fewest_warps) likely = std::max(likely, share(level.change.value, level.warps));
   most = std::max(most, likely);
   return {.value = std::pow(likely, 1.5) * step,
-          .low = (std::pow(share(change.low, warps), 2) - law_error) * step,
-          .high = std::min(1.0, most + law_error) * step};
+          .low = (std::pow(share(change.low, warps), 2) - extrapolation_error) * step,
+          .high = std::min(1.0, most + extrapolation_error) * step};
 }
 
 namespace {
@@ -121,11 +121,11 @@ constexpr FindingWords all_words[] = {
 
 }  // namespace
 
-const char* words_of(Finding finding) {
+const char* to_string(Finding finding) {
   return std::ranges::find(all_words, finding, &FindingWords::finding)->words;
 }
 
-std::optional<Finding> finding_of(std::string_view words) {
+std::optional<Finding> parse_finding(std::string_view words) {
   for (const FindingWords& f : all_words)
     if (words == f.words || (f.retired != nullptr && words == f.retired)) return f.finding;
   return std::nullopt;
@@ -140,7 +140,7 @@ Verdict describe(const Kernel& k, const theory::SmLimits& sm) {
   const int max_warps = sm.warp_size > 0 ? sm.max_warps_per_sm() : 0;
   const int block_warps = sm.warp_size > 0 ? theory::warps_per_block(sm, k.footprint) : 0;
   v.occupancy = max_warps > 0 ? static_cast<double>(k.blocks_per_sm) * block_warps / max_warps : 0;
-  if (!o.launchable() || o.blocks_per_sm != k.blocks_per_sm) return v;  // the driver's answer differs
+  if (!o.is_launchable() || o.blocks_per_sm != k.blocks_per_sm) return v;  // the driver's answer differs
   v.limiters = o.limiters;
   v.next = next_step(k, sm);
   return v;
@@ -153,8 +153,8 @@ Verdict settle(Verdict v, Finding finding, std::string why = "") {
 }
 
 /// The arms with fewer blocks and a median, most blocks first.
-std::vector<LevelFound> levels_of(const Kernel& k, const Median& untouched_time, const Median& pinned_time) {
-  std::vector<LevelFound> levels;
+std::vector<LevelResult> levels_of(const Kernel& k, const Median& untouched_time, const Median& pinned_time) {
+  std::vector<LevelResult> levels;
   for (const auto& [arm, times] : k.arms) {
     const auto time = arm < first_level ? std::nullopt : arm_median(k, arm);
     if (!time) continue;
@@ -165,19 +165,19 @@ std::vector<LevelFound> levels_of(const Kernel& k, const Median& untouched_time,
                       .change = change_of(*time, pinned_time),
                       .from_untouched = change_of(*time, untouched_time)});
   }
-  std::ranges::sort(levels, std::greater<>(), &LevelFound::blocks_per_sm);
+  std::ranges::sort(levels, std::greater<>(), &LevelResult::blocks_per_sm);
   return levels;
 }
 
-std::vector<CapFound> caps_of(const Kernel& k) {
-  std::vector<CapFound> caps;
+std::vector<CapResult> caps_of(const Kernel& k) {
+  std::vector<CapResult> caps;
   const auto before = median_of(k.uncapped_us);
   for (const auto& [arm, version] : k.versions) {
-    CapFound& cap = caps.emplace_back(CapFound{.cap = version.cap,
-                                               .registers = version.registers,
-                                               .local_bytes = version.local_bytes,
-                                               .blocks_per_sm = version.blocks_per_sm,
-                                               .samples = version.times_us.size()});
+    CapResult& cap = caps.emplace_back(CapResult{.cap = version.cap,
+                                                 .registers = version.registers,
+                                                 .local_bytes = version.local_bytes,
+                                                 .blocks_per_sm = version.blocks_per_sm,
+                                                 .samples = version.times_us.size()});
     if (cap.samples > 0) cap.median_us = statistics::median(version.times_us);
     if (const auto now = median_of(version.times_us); now && before) cap.change = change_of(*now, *before);
   }
@@ -189,12 +189,12 @@ std::string several_kinds(const std::vector<double>& times) {
   char text[100] = "";
   if (const double part = spread(times); part > most_spread)
     std::snprintf(text, sizeof text, "several kinds, whose times vary by %.0f %%", 100 * part);
-  else if (const double elsewhere = part_elsewhere(times); elsewhere > most_elsewhere)
+  else if (const double elsewhere = outlier_share(times); elsewhere > most_elsewhere)
     std::snprintf(text, sizeof text, "several kinds: %.0f %% take another time", 100 * elsewhere);
   return text;
 }
 
-bool is_highest_level_known(const Kernel& k, const std::vector<LevelFound>& levels) {
+bool is_highest_level_known(const Kernel& k, const std::vector<LevelResult>& levels) {
   int highest = 0;
   for (const auto& [arm, times] : k.arms)
     if (arm >= first_level) highest = std::max(highest, times.blocks_per_sm);
@@ -203,7 +203,7 @@ bool is_highest_level_known(const Kernel& k, const std::vector<LevelFound>& leve
 
 /// Why there are too few launches.
 std::string missing_launches(const Kernel& k) {
-  if (k.overlapping * 2 > k.timed) return "other streams run beside it";
+  if (k.overlapping * 2 > k.timed) return "overlaps work of other streams";
   std::size_t fewest = SIZE_MAX;
   for (const auto& [arm, times] : k.arms) fewest = std::min(fewest, times.times_us.size());
   const auto launches = static_cast<double>(k.launches);
@@ -213,7 +213,7 @@ std::string missing_launches(const Kernel& k) {
 }
 
 /// Removes the effect of whole waves from a slowdown before its slope is judged; never increases it.
-Change without_waves(const Kernel& k, const LevelFound& level) {
+Change without_waves(const Kernel& k, const LevelResult& level) {
   const double waves = k.is_in_graph() ? 1 : 1 + std::max(0.0, level.wave_change);
   const auto without = [&](double change) {
     return change <= 0 ? change : std::max(0.0, (1 + change) / waves - 1);
@@ -228,7 +228,7 @@ double scale_of(const Kernel& k) { return k.is_in_graph() ? in_graph_scale : 1; 
 
 std::vector<Slowdown> slowdowns_of(const Kernel& k, const Verdict& v) {
   std::vector<Slowdown> slowdowns;
-  for (const LevelFound& level : v.levels) slowdowns.push_back({level.warps, without_waves(k, level)});
+  for (const LevelResult& level : v.levels) slowdowns.push_back({level.warps, without_waves(k, level)});
   return slowdowns;
 }
 
@@ -259,7 +259,7 @@ std::string why_open(const Kernel& k, const Verdict& v, const std::vector<Slowdo
   if (why.empty() && v.gain) why = gain_at_threshold(k, v, slowdowns);
   if (why.empty() && !v.gain) why = at_threshold("a step down costs", slowdowns.front().change, worth);
   if (why.empty()) why = at_threshold("without the L1 it takes", *v.l1, worth);
-  for (const LevelFound& level : v.levels)
+  for (const LevelResult& level : v.levels)
     if (const Change& c = level.from_untouched; why.empty() && level.change.high < 0)
       why = at_threshold("fewer warps save", {-c.value, -c.high, -c.low}, none);
   return why;
@@ -268,25 +268,25 @@ std::string why_open(const Kernel& k, const Verdict& v, const std::vector<Slowdo
 }  // namespace
 
 void add_waves(const Kernel& k, Verdict& v) {
-  for (LevelFound& level : v.levels) level.wave_change = wave_change(k, level.blocks_per_sm);
+  for (LevelResult& level : v.levels) level.wave_change = wave_change(k, level.blocks_per_sm);
   for (const auto& [warps, change] : slowdowns_of(k, v)) {
     if (change.value >= scale_of(k) * no_change) break;
     v.saturated_to = warps;
   }
 }
 
-const CapFound* fastest_cap(const Verdict& v) {
-  const CapFound* fastest = nullptr;
-  for (const CapFound& cap : v.caps)
+const CapResult* fastest_cap(const Verdict& v) {
+  const CapResult* fastest = nullptr;
+  for (const CapResult& cap : v.caps)
     if (cap.change && cap.change->high < 0 && cap.change->value < -no_change &&
         (fastest == nullptr || cap.change->value < fastest->change->value))
       fastest = &cap;
   return fastest;
 }
 
-const LevelFound& fastest_level(const Verdict& v) {
+const LevelResult& fastest_level(const Verdict& v) {
   return *std::ranges::min_element(v.levels, {},
-                                   [](const LevelFound& level) { return level.from_untouched.value; });
+                                   [](const LevelResult& level) { return level.from_untouched.value; });
 }
 
 namespace {
@@ -295,7 +295,7 @@ Verdict judge_by_arms(const Kernel& k, const theory::SmLimits& sm) {
   Verdict v = describe(k, sm);
   v.caps = caps_of(k);
   v.by_sms = judge_sms(k);
-  if (k.skip_reason != SkipReason::no)
+  if (k.skip_reason != SkipReason::none)
     return settle(v, Finding::skipped, skip_reason_text[static_cast<int>(k.skip_reason)]);
   if (k.arms.empty() || (k.is_graph() && !k.arms.contains(first_level))) return settle(v, Finding::observed);
 
@@ -314,14 +314,14 @@ Verdict judge_by_arms(const Kernel& k, const theory::SmLimits& sm) {
   if (!is_highest_level_known(k, v.levels)) return settle(v, Finding::unknown, missing_launches(k));
 
   const double worth = scale_of(k) * worth_it, none = scale_of(k) * no_change;
-  const LevelFound& first = v.levels.front();
+  const LevelResult& first = v.levels.front();
   if (k.is_in_graph() && first.wave_change > no_change && first.change.value > none)
-    return settle(v, Finding::unknown, "few waves, whose part in the graph's time is not known");
+    return settle(v, Finding::unknown, "few waves; their effect on the graph's time is unknown");
 
   const std::vector<Slowdown> slowdowns = slowdowns_of(k, v);
   const Change slope = slowdowns.front().change;
   // Faster than untouched (the gain) and than pinned (else the carve-out makes it faster, not fewer warps).
-  const bool lower_is_faster = std::ranges::any_of(v.levels, [&](const LevelFound& level) {
+  const bool lower_is_faster = std::ranges::any_of(v.levels, [&](const LevelResult& level) {
     return level.from_untouched.high < -none && level.change.high < 0;
   });
   // A wide interval on one side of the threshold suffices.

@@ -40,11 +40,11 @@ enum class Finding {
   return f != Finding::skipped && f != Finding::observed && f != Finding::unknown;
 }
 /// "needs occupancy", as in kernels.csv.
-[[nodiscard]] const char* words_of(Finding finding);
+[[nodiscard]] const char* to_string(Finding finding);
 /// The finding with these words in kernels.csv, including those of schema 6; nullopt if unknown.
-[[nodiscard]] std::optional<Finding> finding_of(std::string_view words);
+[[nodiscard]] std::optional<Finding> parse_finding(std::string_view words);
 
-struct LevelFound {
+struct LevelResult {
   int blocks_per_sm = 0;
   unsigned added_smem_bytes = 0;
   double warps = 0;  ///< share of the natural warps
@@ -55,7 +55,7 @@ struct LevelFound {
 };
 
 /// A kernel recompiled with a register cap, compared with the original.
-struct CapFound {
+struct CapResult {
   int cap = 0, registers = 0, local_bytes = 0, blocks_per_sm = 0;
   std::size_t samples = 0;
   double median_us = 0;          ///< 0: no sample
@@ -71,9 +71,9 @@ struct Verdict {
   Finding finding = Finding::unknown;
   std::string why;                     ///< why unknown or skipped, or which threshold it is at
   std::optional<Change> l1;            ///< change of pinned from untouched
-  std::vector<LevelFound> levels;      ///< most blocks first
+  std::vector<LevelResult> levels;     ///< most blocks first
   std::optional<double> saturated_to;  ///< share of the natural warps
-  std::vector<CapFound> caps;          ///< by cap, if any were tried
+  std::vector<CapResult> caps;         ///< by cap, if any were tried
   NextStep next;
   std::optional<Change> gain;  ///< time saved by the next step: 0.1 is 10 % less, -0.1 10 % more
   theory::Limiter limiters = theory::Limiter::none;
@@ -98,10 +98,10 @@ struct Slowdown {
 void add_waves(const Kernel& kernel, Verdict& verdict);
 
 /// The fastest cap that is significantly faster than the original, or null.
-[[nodiscard]] const CapFound* fastest_cap(const Verdict& verdict);
+[[nodiscard]] const CapResult* fastest_cap(const Verdict& verdict);
 
 /// The level with the shortest time; there must be one.
-[[nodiscard]] const LevelFound& fastest_level(const Verdict& verdict);
+[[nodiscard]] const LevelResult& fastest_level(const Verdict& verdict);
 
 /// Adds hardware counters: the limiting unit if no arm judges the kernel, else whether they agree with the
 /// arms.
@@ -109,14 +109,14 @@ void add_counters(const SampledCounters& counters, Verdict& verdict);
 
 // One sentence each that sums up the verdicts of all kernels.
 
-/// "Kernels that need occupancy hold 34 % of GPU time; ..."
+/// "Kernels that need occupancy take 34 % of GPU time; ..."
 [[nodiscard]] std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts);
 
 /// "Kernels that run faster with fewer warps hold 99.7 % of GPU time; ...", printed before the command that
 /// shows it; empty if there are none.
 [[nodiscard]] std::string sentence_of_lower(const Collected& all, const std::vector<Verdict>& verdicts);
 
-/// "CUDA graphs hold 93 % of GPU time; with 75 % of the warps ..."; empty if none was launched.
+/// "CUDA graphs take 93 % of GPU time; with 75 % of the warps ..."; empty if none was launched.
 [[nodiscard]] std::string sentence_of_graphs(const Collected& all, const std::vector<Verdict>& verdicts);
 
 }  // namespace occbench::attach

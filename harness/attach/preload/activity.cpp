@@ -22,10 +22,10 @@ namespace {
 // CUPTI returns a buffer once all its kernels have ended, so small ones return soon. With many kernels in
 // flight, as in graphs, buffers are larger.
 constexpr std::size_t small_buffer = std::size_t{16} << 10, large_buffer = std::size_t{256} << 10;
-constexpr std::size_t most_small = 32, most_buffers = 256;  // buffers that CUPTI may hold
-constexpr std::size_t most_records = 1 << 17;               // waiting for take()
+constexpr std::size_t most_small = 32, max_buffers = 256;  // buffers that CUPTI may hold
+constexpr std::size_t max_records = 1 << 17;               // waiting for take()
 
-constexpr int most_wait_ms = 100;
+constexpr int max_wait_ms = 100;
 
 enum class State : int { never, on, ended };
 
@@ -39,12 +39,12 @@ struct Session {
   std::atomic<const char*> taken_by{nullptr};  ///< first CUPTI function called by the program or a tool
 
   std::mutex records;  ///< call nothing while holding it: CUPTI's threads wait for it
-  std::vector<Ran> ran;
+  std::vector<KernelRun> ran;
   std::vector<std::uint8_t*> buffers;  ///< with CUPTI
   std::string why;
-  cupti::Requested programs_requested = nullptr;
-  cupti::Completed programs_completed = nullptr;
-  int (*register_original)(cupti::Requested, cupti::Completed) = nullptr;
+  cupti::BufferRequestedCallback programs_requested = nullptr;
+  cupti::BufferCompletedCallback programs_completed = nullptr;
+  int (*register_original)(cupti::BufferRequestedCallback, cupti::BufferCompletedCallback) = nullptr;
   std::atomic<std::uint64_t> dropped{0};
   std::atomic<void (*)()> release{nullptr};
 };
@@ -67,7 +67,7 @@ void on_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* record
   *records = 0;  // 0: as many as fit
   *bytes = 0;
   *buffer = nullptr;
-  if (s.buffers.size() >= most_buffers) return;  // CUPTI then drops records
+  if (s.buffers.size() >= max_buffers) return;  // CUPTI then drops records
   const std::size_t size = s.buffers.size() < most_small ? small_buffer : large_buffer;
   *buffer = static_cast<std::uint8_t*>(std::malloc(size));
   if (*buffer == nullptr) return;
@@ -89,7 +89,7 @@ void on_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, s
         is_whole = false;
         continue;
       }
-      if (s.ran.size() >= most_records) {
+      if (s.ran.size() >= max_records) {
         ++s.dropped;
         continue;
       }
@@ -143,7 +143,7 @@ void on_programs_completed(CUcontext context, std::uint32_t stream, std::uint8_t
   std::free(buffer);
 }
 
-int register_through(cupti::Requested requested, cupti::Completed completed) {
+int register_through(cupti::BufferRequestedCallback requested, cupti::BufferCompletedCallback completed) {
   Session& s = session();
   if (requested == nullptr || completed == nullptr) return s.register_original(requested, completed);
   s.programs_requested = requested;
@@ -180,7 +180,7 @@ void at_exit() {
   Session& s = session();
   if (s.state != State::on || s.process != getpid() || is_calling || may_be_in_handler(Ending::exit)) return;
   activity::flush();
-  const activity::Calling calling;
+  const activity::CuptiCallGuard calling;
   const std::lock_guard lock(s.calls);
   stop(s, "", 0);
 }
@@ -189,8 +189,8 @@ void at_exit() {
 
 namespace activity {
 
-Calling::Calling() : before_(std::exchange(is_calling, true)) {}
-Calling::~Calling() { is_calling = before_; }
+CuptiCallGuard::CuptiCallGuard() : before_(std::exchange(is_calling, true)) {}
+CuptiCallGuard::~CuptiCallGuard() { is_calling = before_; }
 
 void release_at_end(void (*release)()) noexcept { session().release = release; }
 
@@ -198,7 +198,7 @@ std::string begin(Timing timing, int driver_version) {
   Session& s = session();
   if (s.state != State::never)
     return s.process != getpid() ? "it was forked from a process that uses CUPTI" : "CUPTI was used before";
-  const Calling calling;
+  const CuptiCallGuard calling;
   const std::unique_lock lock(s.calls, std::try_to_lock);
   if (!lock) return "CUPTI was in use when this process was forked";
   if (std::getenv("CUDA_INJECTION64_PATH") != nullptr)
@@ -231,7 +231,7 @@ std::string begin(Timing timing, int driver_version) {
     return "CUPTI does not record kernels (error " + std::to_string(error) + ')';
   }
   if (s.taken_by != nullptr) {  // by another thread meanwhile
-    stop(s, "", most_wait_ms);
+    stop(s, "", max_wait_ms);
     return describe_user();
   }
   std::atexit(at_exit);  // after CUPTI's own handlers, so it runs before them
@@ -253,7 +253,7 @@ std::uint32_t correlation() noexcept { return last_correlation; }
 
 void flush() noexcept {
   Session& s = session();
-  const Calling calling;
+  const CuptiCallGuard calling;
   const std::unique_lock lock(s.calls, std::try_to_lock);
   if (!lock || s.state != State::on || s.process != getpid()) return;
   s.library.functions.flush_all(0);
@@ -262,13 +262,13 @@ void flush() noexcept {
 void end(const char* why) noexcept try {
   Session& s = session();
   if (s.process != getpid()) return;
-  const Calling calling;
+  const CuptiCallGuard calling;
   const std::lock_guard lock(s.calls);
-  stop(s, why, most_wait_ms);
+  stop(s, why, max_wait_ms);
 } catch (...) {
 }
 
-std::vector<Ran> take() {
+std::vector<KernelRun> take() {
   Session& s = session();
   const std::lock_guard lock(s.records);
   return std::exchange(s.ran, {});
@@ -282,9 +282,9 @@ void yield_to(const char* function) noexcept try {
   const char* none = nullptr;
   s.taken_by.compare_exchange_strong(none, function);
   if (s.state == State::never || s.process != getpid()) return;
-  const Calling calling;
+  const CuptiCallGuard calling;
   const std::lock_guard lock(s.calls);  // waits for another thread that is about to stop
-  stop(s, "the program began to use CUPTI itself (" + std::string(function) + ")", most_wait_ms);
+  stop(s, "the program began to use CUPTI itself (" + std::string(function) + ")", max_wait_ms);
 } catch (...) {
 }
 

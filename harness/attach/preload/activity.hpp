@@ -26,12 +26,12 @@ void forget_correlation() noexcept;
 [[nodiscard]] std::uint32_t correlation() noexcept;
 
 /// Marks this thread's CUPTI calls as the library's own during its lifetime.
-class Calling {
+class CuptiCallGuard {
  public:
-  Calling();
-  Calling(const Calling&) = delete;
-  Calling& operator=(const Calling&) = delete;
-  ~Calling();
+  CuptiCallGuard();
+  CuptiCallGuard(const CuptiCallGuard&) = delete;
+  CuptiCallGuard& operator=(const CuptiCallGuard&) = delete;
+  ~CuptiCallGuard();
 
  private:
   bool before_;
@@ -42,7 +42,7 @@ void release_at_end(void (*release)()) noexcept;
 
 /// Asks CUPTI for the records of all kernels that have ended, in graphs too.
 void flush() noexcept;
-[[nodiscard]] std::vector<Ran> take();
+[[nodiscard]] std::vector<KernelRun> take();
 void end(const char* why) noexcept;
 /// Records that were lost because too many waited for take().
 [[nodiscard]] std::uint64_t dropped_records() noexcept;

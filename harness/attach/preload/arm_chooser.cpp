@@ -7,7 +7,7 @@
 
 namespace occbench::attach {
 
-bool ArmChooser::is_asked(const Ticket& t) {
+bool ArmChooser::is_in_sampling_window(const InterceptedLaunch& t) {
   if (t.sequence < options_.after) return false;
   if (options_.duration_s == 0) return true;
   const double now = now_s();
@@ -15,7 +15,7 @@ bool ArmChooser::is_asked(const Ticket& t) {
   return now - begun_s_ < options_.duration_s;
 }
 
-void ArmChooser::apply(Ticket& t, Signature& s, const Handle& handle) {
+void ArmChooser::apply(InterceptedLaunch& t, Signature& s, const Handle& handle) {
   if (!s.is_applied || !LevelPlanner::is_verified(s, handle, 0)) return;
   t.draw.arm = first_level;
   t.dynamic_smem_bytes = s.dynamic_smem + s.added[0];
@@ -23,14 +23,14 @@ void ArmChooser::apply(Ticket& t, Signature& s, const Handle& handle) {
   t.signature = &s;
 }
 
-void ArmChooser::draw(Ticket& t, Signature& s, Handle& handle, const Context& context) {
+void ArmChooser::draw(InterceptedLaunch& t, Signature& s, Handle& handle, const Context& context) {
   t.draw = s.schedule->next(budget_);
   if (t.draw.arm < first_level || set_up(t, s, handle, context)) return;
   s.schedule->refuse(t.draw, budget_, true);
   t.draw = {};
 }
 
-bool ArmChooser::set_up(Ticket& t, Signature& s, Handle& handle, const Context& context) {
+bool ArmChooser::set_up(InterceptedLaunch& t, Signature& s, Handle& handle, const Context& context) {
   const bool is_share = t.draw.arm >= s.first_share();
   t.is_pinned = !is_share && s.versions.empty();
   if (is_share) {

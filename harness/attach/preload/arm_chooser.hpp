@@ -4,11 +4,11 @@
 
 #include "harness/attach/preload/contexts.hpp"
 #include "harness/attach/preload/functions.hpp"
+#include "harness/attach/preload/intercepted_launch.hpp"
 #include "harness/attach/preload/options.hpp"
 #include "harness/attach/preload/schedule.hpp"
 #include "harness/attach/preload/signature.hpp"
 #include "harness/attach/preload/sm_shares.hpp"
-#include "harness/attach/preload/ticket.hpp"
 #include "harness/attach/preload/versions.hpp"
 
 namespace occbench::attach {
@@ -20,14 +20,14 @@ class ArmChooser {
       : options_(options), budget_(budget), versions_(versions), shares_(shares) {}
 
   /// Whether the launch lies within --after and --duration.
-  [[nodiscard]] bool is_asked(const Ticket& ticket);
+  [[nodiscard]] bool is_in_sampling_window(const InterceptedLaunch& intercepted);
   /// Gives each launch of a signature with advice its level.
-  static void apply(Ticket& ticket, Signature& signature, const Handle& handle);
-  void draw(Ticket& ticket, Signature& signature, Handle& handle, const Context& context);
+  static void apply(InterceptedLaunch& intercepted, Signature& signature, const Handle& handle);
+  void draw(InterceptedLaunch& intercepted, Signature& signature, Handle& handle, const Context& context);
 
  private:
-  /// Prepares the ticket for its arm; false if the arm is not available.
-  bool set_up(Ticket& ticket, Signature& signature, Handle& handle, const Context& context);
+  /// Prepares the launch for its arm; false if the arm is not available.
+  bool set_up(InterceptedLaunch& intercepted, Signature& signature, Handle& handle, const Context& context);
 
   const Options& options_;
   Budget& budget_;

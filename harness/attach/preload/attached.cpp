@@ -25,7 +25,7 @@ __attribute__((tls_model("initial-exec"))) thread_local bool is_within = false;
 
 /// The launches of a process that ends; null if this may be a signal handler, since the interrupted code may
 /// hold locks of the driver, malloc or this library. Pending times are then lost.
-Launches* to_end(Ending how) noexcept {
+Launches* launches_at_exit(Ending how) noexcept {
   Launches* const launches = state.load();
   return launches == nullptr || is_within || !launches->process().is_caller() || may_be_in_handler(how)
              ? nullptr
@@ -37,7 +37,7 @@ __attribute__((destructor)) void note_if_unseen() {
 }
 
 void at_exit() {
-  if (Launches* const launches = to_end(Ending::exit)) launches->end();
+  if (Launches* const launches = launches_at_exit(Ending::exit)) launches->end();
 }
 
 /// A fork's child starts over: the files belong to the parent.
@@ -52,7 +52,7 @@ void in_child() {
 __attribute__((constructor)) void prepare_for_forks() { pthread_atfork(nullptr, nullptr, in_child); }
 
 /// A program may push ranges before its first launch.
-__attribute__((constructor)) void hear_steps() {
+__attribute__((constructor)) void register_range_listener() {
   set_outermost_listener([](std::uint32_t range) {
     if (Launches* const launches = find_launches()) launches->begin_step(range);
   });
@@ -60,9 +60,9 @@ __attribute__((constructor)) void hear_steps() {
 
 }  // namespace
 
-Within::Within() { is_within = true; }
-Within::~Within() { is_within = false; }
-bool Within::is_in_this_thread() noexcept { return is_within; }
+OwnCallGuard::OwnCallGuard() { is_within = true; }
+OwnCallGuard::~OwnCallGuard() { is_within = false; }
+bool OwnCallGuard::is_in_this_thread() noexcept { return is_within; }
 
 Launches* find_launches() noexcept { return state.load(); }
 
@@ -88,7 +88,7 @@ Launches* get_launches() noexcept {
 }
 
 void drain_at_exit() noexcept {
-  if (Launches* const launches = to_end(Ending::at_once)) launches->drain();
+  if (Launches* const launches = launches_at_exit(Ending::at_once)) launches->drain();
   note_if_unseen();
 }
 

@@ -13,12 +13,12 @@ namespace occbench::attach {
 [[nodiscard]] Launches* find_launches() noexcept;
 
 /// During its lifetime, driver calls in this thread are not counted as launches of the program.
-class Within {
+class OwnCallGuard {
  public:
-  Within();
-  Within(const Within&) = delete;
-  Within& operator=(const Within&) = delete;
-  ~Within();
+  OwnCallGuard();
+  OwnCallGuard(const OwnCallGuard&) = delete;
+  OwnCallGuard& operator=(const OwnCallGuard&) = delete;
+  ~OwnCallGuard();
   [[nodiscard]] static bool is_in_this_thread() noexcept;
 };
 

@@ -83,7 +83,7 @@ void note(const char* why, const char* name) noexcept {
   rlimit most{};
   // Stays within the file size limit: a write beyond it raises SIGXFSZ.
   if (file >= 0 && fstat(file, &now) == 0 && getrlimit(RLIMIT_FSIZE, &most) == 0 &&
-      static_cast<std::size_t>(now.st_size) < most_not_attached_bytes &&
+      static_cast<std::size_t>(now.st_size) < max_not_attached_bytes &&
       static_cast<rlim_t>(now.st_size) + size <= most.rlim_cur)
     static_cast<void>(!write(file, line, size));
   if (file >= 0) close(file);
@@ -189,7 +189,7 @@ void note_unseen_driver() noexcept {
   char name[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", name, sizeof name - 1);
   name[length < 0 ? 0 : length] = '\0';
-  note("asks the driver where occbench does not see it, as with RTLD_DEEPBIND", name);
+  note("bypasses occbench's hooks, for example by RTLD_DEEPBIND", name);
 }
 
 }  // namespace occbench::attach

@@ -62,7 +62,7 @@ void Contexts::write_device(CUdevice device) {
   driver_.device_get_name(name, sizeof name - 1, device);
   CUuuid uuid{};
   if (driver_.device_get_uuid != nullptr) driver_.device_get_uuid(&uuid, device);
-  journal_.write(DeviceRecord{
+  writer_.write(DeviceRecord{
       .number = device,
       .name = name,
       .uuid = uuid_text(uuid),

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/attach/preload/driver.hpp"
-#include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/record_writer.hpp"
 
 namespace occbench::attach {
 
@@ -35,7 +35,7 @@ struct Context {
 /// Not thread-safe.
 class Contexts {
  public:
-  Contexts(const Driver& driver, Journal& journal) : driver_(driver), journal_(journal) {}
+  Contexts(const Driver& driver, RecordWriter& writer) : driver_(driver), writer_(writer) {}
 
   /// The context with this handle, which must be current. Writes a device record if the device is new.
   Context& of(CUcontext handle);
@@ -52,7 +52,7 @@ class Contexts {
   void write_device(CUdevice device);
 
   const Driver& driver_;
-  Journal& journal_;
+  RecordWriter& writer_;
   std::deque<Context> contexts_;
   std::unordered_map<CUcontext, Context*> by_handle_;
   std::unordered_map<CUgreenCtx, int> green_sms_;

@@ -17,10 +17,10 @@ namespace {
 
 // CUPTI takes 0.1 s to read a window of 600 samples of any length, so longer samples see more.
 constexpr std::uint32_t sample_ns = 10'000;
-constexpr std::chrono::microseconds window_time(5'000);  // a window has fewer than most_samples
+constexpr std::chrono::microseconds window_time(5'000);  // a window has fewer than max_samples
 constexpr int shortest_pause_ms = 20, longest_pause_ms = 100;
-constexpr std::size_t most_windows = 16;  // waiting for records
-constexpr std::size_t most_runs = 1 << 17;
+constexpr std::size_t max_windows = 16;  // waiting for records
+constexpr std::size_t max_runs = 1 << 17;
 
 std::atomic<Counters*> releasing{nullptr};  ///< the instance of this process
 
@@ -63,7 +63,7 @@ std::chrono::milliseconds Counters::pause() {
 /// Runs in the thread; samples one window. An exception would end the program.
 void Counters::sample() noexcept try {
   if (!is_on()) return;
-  const activity::Calling calling;
+  const activity::CuptiCallGuard calling;
   std::string error;
   if (sampler_ == nullptr) {
     OpenedSampler opened = open_pm_sampler(library_, device_, sample_ns);
@@ -80,7 +80,7 @@ void Counters::sample() noexcept try {
     error = found.error;
   }
   const std::lock_guard lock(mutex_);
-  if (error.empty() && windows_.size() < most_windows) windows_.push_back(std::move(found));
+  if (error.empty() && windows_.size() < max_windows) windows_.push_back(std::move(found));
   if (error.empty()) return;
   notes_.push_back((windows_sampled_ > 0 ? "no more counters: " : "no counters: ") + error);
   is_on_ = false;
@@ -99,33 +99,33 @@ void Counters::join(bool is_last) {
       ready.push_back(std::move(windows_.front()));
       windows_.pop_front();
     }
-    for (const std::string& note : std::exchange(notes_, {})) journal_.note(note);
+    for (const std::string& note : std::exchange(notes_, {})) writer_.note(note);
   }
   if (!ready.empty()) std::ranges::sort(runs_, {}, &CountedRun::start_ns);
   for (const PmWindow& window : ready) write(window);
-  if (!ready.empty() || runs_.size() > most_runs) {
+  if (!ready.empty() || runs_.size() > max_runs) {
     const std::uint64_t done =
         ready.empty() || ready.back().samples.empty() ? 0 : ready.back().samples.back().end_ns;
     std::erase_if(runs_, [&](const CountedRun& run) { return run.end_ns < done; });
-    if (runs_.size() > most_runs)
-      runs_.erase(runs_.begin(), runs_.end() - static_cast<std::ptrdiff_t>(most_runs / 2));
+    if (runs_.size() > max_runs)
+      runs_.erase(runs_.begin(), runs_.end() - static_cast<std::ptrdiff_t>(max_runs / 2));
   }
 }
 
 void Counters::write(const PmWindow& window) {
   if (window.has_overflowed && ++overflows_ == 1)
-    journal_.note("counters: a window had more samples than room; its later ones are missing");
+    writer_.note("counters: the sample buffer overflowed; later samples of the window are missing");
   SumsOfSignatures sums;
   add_samples(window.samples, runs_, sums);
   for (const auto& [signature, of] : sums) {
-    if (journal_.has_room()) journal_.write(record_of<CountersRecord>(signature, of.seen));
-    if (journal_.has_room()) journal_.write(record_of<WholeCountersRecord>(signature, of.whole));
+    if (writer_.has_room()) writer_.write(record_of<CountersRecord>(signature, of.seen));
+    if (writer_.has_room()) writer_.write(record_of<WholeCountersRecord>(signature, of.whole));
   }
 }
 
 void Counters::note_if_none() noexcept try {
   if (has_begun_ && windows_sampled_ == 0 && !has_failed_)
-    journal_.note("no counters: the program launched kernels for too short a time");
+    writer_.note("no counters: the program launched kernels for too short a time");
 } catch (...) {
 }
 
@@ -135,7 +135,7 @@ void Counters::release() noexcept try {
   if (!thread_) return;
   thread_->end();
   thread_.reset();
-  const activity::Calling calling;
+  const activity::CuptiCallGuard calling;
   sampler_.reset();
 } catch (...) {
 }

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "harness/attach/preload/counter_sums.hpp"
-#include "harness/attach/preload/journal.hpp"
 #include "harness/attach/preload/own_process.hpp"
 #include "harness/attach/preload/pm_sampler.hpp"
+#include "harness/attach/preload/record_writer.hpp"
 #include "harness/attach/preload/watchdog.hpp"
 
 namespace occbench::attach {
@@ -24,7 +24,7 @@ namespace occbench::attach {
 /// Not thread-safe, except release() and is_on().
 class Counters {
  public:
-  explicit Counters(Journal& journal) : journal_(journal) {}
+  explicit Counters(RecordWriter& writer) : writer_(writer) {}
   Counters(const Counters&) = delete;
   Counters& operator=(const Counters&) = delete;
   ~Counters() { release(); }
@@ -40,7 +40,7 @@ class Counters {
   void join(bool is_last);
   /// Call after release(): writes a note if nothing was sampled.
   void note_if_none() noexcept;
-  /// Ends the thread and releases the counters; may run in any thread.
+  /// Destroy the thread and releases the counters; may run in any thread.
   void release() noexcept;
 
  private:
@@ -49,7 +49,7 @@ class Counters {
   void sample() noexcept;
   void write(const PmWindow& window);
 
-  Journal& journal_;
+  RecordWriter& writer_;
   const OwnProcess process_;
   bool has_begun_ = false;
   std::atomic<bool> is_on_{false};

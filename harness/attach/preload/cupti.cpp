@@ -14,7 +14,7 @@ namespace occbench::attach::cupti {
 namespace {
 
 constexpr int newest = 13, oldest = 11;
-constexpr std::uint32_t least_version = 18;  // of CUDA 11.8
+constexpr std::uint32_t min_version = 18;  // of CUDA 11.8
 constexpr const char* names[] = {
 #define OCCBENCH_NAME(symbol) #symbol,
     "cuptiActivityRegisterCallbacks", OCCBENCH_CUPTI_ENTRY_POINTS(OCCBENCH_NAME)
@@ -58,7 +58,7 @@ bool is_loaded() {
   return false;
 }
 
-void* programs_symbol(const char* name, void* caller, void* but) {
+void* find_program_symbol(const char* name, void* caller, void* but) {
   const Dlsym symbol = original_dlsym();
   if (symbol == nullptr) return nullptr;
   const auto in = [&](void* handle) {
@@ -112,7 +112,7 @@ Library find(int driver_version) {
   get(f.flush_all, "cuptiActivityFlushAll");
   get(f.next_record, "cuptiActivityGetNextRecord");
   std::uint32_t version = 0;
-  if (l.why.empty() && (f.get_version(&version) != success || version < least_version))
+  if (l.why.empty() && (f.get_version(&version) != success || version < min_version))
     l.why = "libcupti is too old";
   return l;
 }

@@ -63,17 +63,17 @@ struct CallbackData {
   std::uint32_t correlation;
 };
 
-using Requested = void (*)(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records);
-using Completed = void (*)(CUcontext, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes,
-                           std::size_t valid_bytes);
-using Called = void (*)(void*, int domain, std::uint32_t call, const CallbackData*);
+using BufferRequestedCallback = void (*)(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records);
+using BufferCompletedCallback = void (*)(CUcontext, std::uint32_t stream, std::uint8_t* buffer,
+                                         std::size_t bytes, std::size_t valid_bytes);
+using ApiCallback = void (*)(void*, int domain, std::uint32_t call, const CallbackData*);
 
 struct Functions {
   int (*get_version)(std::uint32_t*) = nullptr;
-  int (*subscribe)(void** subscriber, Called, void*) = nullptr;
+  int (*subscribe)(void** subscriber, ApiCallback, void*) = nullptr;
   int (*unsubscribe)(void* subscriber) = nullptr;
   int (*enable_callback)(std::uint32_t on, void* subscriber, int domain, std::uint32_t call) = nullptr;
-  int (*register_callbacks)(Requested, Completed) = nullptr;
+  int (*register_callbacks)(BufferRequestedCallback, BufferCompletedCallback) = nullptr;
   int (*enable)(int kind) = nullptr;
   int (*disable)(int kind) = nullptr;
   int (*flush_all)(std::uint32_t flag) = nullptr;
@@ -94,7 +94,7 @@ struct Library {
 [[nodiscard]] bool is_loaded();
 /// A function of the libcupti that the code at `caller` is linked to, else of any in the process (`but` comes
 /// last), else null.
-[[nodiscard]] void* programs_symbol(const char* name, void* caller, void* but);
+[[nodiscard]] void* find_program_symbol(const char* name, void* caller, void* but);
 
 /// Functions with which a program begins to use CUPTI; cuptiActivityRegisterCallbacks is one more.
 #define OCCBENCH_CUPTI_ENTRY_POINTS(X) \

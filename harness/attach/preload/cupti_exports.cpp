@@ -13,7 +13,7 @@ int no_library() { return cupti::not_initialized; }
 /// Finds the original of this function for the calling code, and releases CUPTI to the program.
 void* original(const char* name, void* caller) {
   activity::yield_to(name);
-  void* const found = cupti::programs_symbol(name, caller, activity::library());
+  void* const found = cupti::find_program_symbol(name, caller, activity::library());
   return found != nullptr ? found : reinterpret_cast<void*>(&no_library);
 }
 
@@ -34,7 +34,7 @@ __attribute__((visibility("hidden"), used)) void* occbench_attach_cuptiActivityR
 }
 
 #if defined(__x86_64__)
-#define OCCBENCH_PASS(symbol, find)                                                                      \
+#define OCCBENCH_TAIL_CALL(symbol, find)                                                                 \
   __asm__(".text\n.globl " symbol "\n.type " symbol ",@function\n" symbol                                \
           ":\n"                                                                                          \
           "  push %rdi\n  push %rsi\n  push %rdx\n  push %rcx\n  push %r8\n  push %r9\n  sub $8, %rsp\n" \
@@ -45,7 +45,7 @@ __attribute__((visibility("hidden"), used)) void* occbench_attach_cuptiActivityR
           "  jmp *%rax\n"                                                                                \
           ".size " symbol ", .-" symbol "\n");
 #elif defined(__aarch64__)
-#define OCCBENCH_PASS(symbol, find)                                                                          \
+#define OCCBENCH_TAIL_CALL(symbol, find)                                                                     \
   __asm__(                                                                                                   \
       ".text\n.globl " symbol "\n.type " symbol ",%function\n" symbol                                        \
       ":\n"                                                                                                  \
@@ -61,6 +61,6 @@ __attribute__((visibility("hidden"), used)) void* occbench_attach_cuptiActivityR
 #error "no way past for this architecture"
 #endif
 
-#define OCCBENCH_BORDER(symbol) OCCBENCH_PASS(#symbol, "occbench_attach_" #symbol)
-OCCBENCH_BORDER(cuptiActivityRegisterCallbacks)
-OCCBENCH_CUPTI_ENTRY_POINTS(OCCBENCH_BORDER)
+#define OCCBENCH_CUPTI_EXPORT(symbol) OCCBENCH_TAIL_CALL(#symbol, "occbench_attach_" #symbol)
+OCCBENCH_CUPTI_EXPORT(cuptiActivityRegisterCallbacks)
+OCCBENCH_CUPTI_ENTRY_POINTS(OCCBENCH_CUPTI_EXPORT)

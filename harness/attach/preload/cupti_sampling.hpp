@@ -117,7 +117,7 @@ struct SamplingGetDataSize : OfSampler {
   static constexpr const char* function = "cuptiPmSamplingGetCounterDataSize";
   const char** names = nullptr;
   std::size_t count = 0;
-  std::uint32_t most_samples = 0;
+  std::uint32_t max_samples = 0;
   std::size_t bytes = 0;
 };
 struct SamplingClearData : OfSampler {

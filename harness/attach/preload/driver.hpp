@@ -109,14 +109,14 @@ struct Driver {
 
 /// During its lifetime, this thread's calls do not disturb a stream capture
 /// (cuThreadExchangeStreamCaptureMode).
-class Relaxed {
+class RelaxedCaptureGuard {
  public:
-  explicit Relaxed(const Driver& driver) : exchange_(driver.exchange_capture_mode) {
+  explicit RelaxedCaptureGuard(const Driver& driver) : exchange_(driver.exchange_capture_mode) {
     if (exchange_ != nullptr) exchange_(&mode_);
   }
-  Relaxed(const Relaxed&) = delete;
-  Relaxed& operator=(const Relaxed&) = delete;
-  ~Relaxed() {
+  RelaxedCaptureGuard(const RelaxedCaptureGuard&) = delete;
+  RelaxedCaptureGuard& operator=(const RelaxedCaptureGuard&) = delete;
+  ~RelaxedCaptureGuard() {
     if (exchange_ != nullptr) exchange_(&mode_);
   }
 

@@ -20,7 +20,7 @@ void EventTimer::remove_from_stream(CUstream stream) {
   if (--found->second == 0) pending_in_.erase(found);
 }
 
-bool EventTimer::start(Ticket& t, Context& context) {
+bool EventTimer::start(InterceptedLaunch& t, Context& context) {
   if (is_other_stream_pending(t.stream)) poll();
   t.flags = static_cast<std::uint8_t>((t.draw.is_warm_up ? warm_up : 0) |
                                       (is_other_stream_pending(t.stream) ? overlapped : 0) |
@@ -43,10 +43,10 @@ bool EventTimer::start(Ticket& t, Context& context) {
 
 void EventTimer::await(const Pending& pending) {
   pending_.push_back(pending);
-  ++pending_in_[pending.ticket.stream];
+  ++pending_in_[pending.intercepted.stream];
 }
 
-void EventTimer::cancel(const Ticket& t) {
+void EventTimer::cancel(const InterceptedLaunch& t) {
   times_.add_none(t);
   t.context->free_events.push_back(t.start);
   t.context->free_events.push_back(t.stop);
@@ -54,18 +54,19 @@ void EventTimer::cancel(const Ticket& t) {
 
 bool EventTimer::make_room() {
   if (pending_.size() >= poll_from) poll();
-  return pending_.size() < most_pending;
+  return pending_.size() < max_pending;
 }
 
 void EventTimer::poll() {
   while (!pending_.empty()) {
     const Pending& first = pending_.front();
     float milliseconds = 0;
-    const CUresult result = driver_.event_elapsed_time(&milliseconds, first.ticket.start, first.ticket.stop);
+    const CUresult result =
+        driver_.event_elapsed_time(&milliseconds, first.intercepted.start, first.intercepted.stop);
     if (result == CUDA_ERROR_NOT_READY) return;
     const Pending done = first;
     pending_.pop_front();
-    const Ticket& t = done.ticket;
+    const InterceptedLaunch& t = done.intercepted;
     remove_from_stream(t.stream);
     t.context->free_events.push_back(t.start);
     t.context->free_events.push_back(t.stop);
@@ -78,17 +79,18 @@ void EventTimer::poll() {
 
 void EventTimer::forget(const Context& context) {
   std::erase_if(pending_, [&](const Pending& p) {
-    if (p.ticket.context != &context) return false;
-    times_.add_none(p.ticket);
-    remove_from_stream(p.ticket.stream);
+    if (p.intercepted.context != &context) return false;
+    times_.add_none(p.intercepted);
+    remove_from_stream(p.intercepted.stream);
     return true;
   });
 }
 
-const Ticket* EventTimer::first_running() const {
-  const auto first = std::ranges::find_if(
-      pending_, [&](const Pending& p) { return driver_.event_query(p.ticket.stop) == CUDA_ERROR_NOT_READY; });
-  return first == pending_.end() ? nullptr : &first->ticket;
+const InterceptedLaunch* EventTimer::first_running() const {
+  const auto first = std::ranges::find_if(pending_, [&](const Pending& p) {
+    return driver_.event_query(p.intercepted.stop) == CUDA_ERROR_NOT_READY;
+  });
+  return first == pending_.end() ? nullptr : &first->intercepted;
 }
 
 }  // namespace occbench::attach

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "harness/attach/preload/driver.hpp"
+#include "harness/attach/preload/intercepted_launch.hpp"
 #include "harness/attach/preload/launch_times.hpp"
-#include "harness/attach/preload/ticket.hpp"
 
 namespace occbench::attach {
 
@@ -19,12 +19,12 @@ class EventTimer {
  public:
   EventTimer(const Driver& driver, LaunchTimes& times) : driver_(driver), times_(times) {}
 
-  /// Sets the ticket's flags and records its first event; false on failure.
-  bool start(Ticket& ticket, Context& context);
+  /// Sets the launch's flags and records its first event; false on failure.
+  bool start(InterceptedLaunch& intercepted, Context& context);
   /// Called after its second event was recorded.
   void await(const Pending& pending);
   /// Called if the launch or its second event failed.
-  void cancel(const Ticket& ticket);
+  void cancel(const InterceptedLaunch& intercepted);
   /// Reads times if many are pending. Returns whether more may be pending.
   bool make_room();
   /// Reads times from the oldest launch up to the first that has not ended.
@@ -32,7 +32,7 @@ class EventTimer {
   /// Call before the context is destroyed.
   void forget(const Context& context);
   /// The first launch that has not ended, or null.
-  [[nodiscard]] const Ticket* first_running() const;
+  [[nodiscard]] const InterceptedLaunch* first_running() const;
 
  private:
   [[nodiscard]] bool is_other_stream_pending(CUstream stream) const;

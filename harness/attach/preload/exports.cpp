@@ -22,7 +22,7 @@ namespace {
 template <class Function>
 Function find_linked(const char* name) {
   void* const original = libcuda_symbol(name);
-  return reinterpret_cast<Function>(original == nullptr ? nullptr : ours_for(name, original, false));
+  return reinterpret_cast<Function>(original == nullptr ? nullptr : replacement_for(name, original, false));
 }
 
 // Looked up before main: a signal handler must not call dlsym.
@@ -60,7 +60,7 @@ __attribute__((visibility("hidden"), used)) void* occbench_attach_find(void* han
   if (found == nullptr) return nullptr;
   // If the handle lacks the name, the original reports the error.
   if (handle != RTLD_DEFAULT && handle != RTLD_NEXT && original(handle, name) == nullptr) return nullptr;
-  return ours_for(name, found, false);
+  return replacement_for(name, found, false);
 }
 }
 
@@ -154,8 +154,8 @@ OCCBENCH_LINKED(LibraryLoad, cuLibraryLoadData,
                 (CUlibrary * l, const void* i, CUjit_option* a, void** b, unsigned c, CUlibraryOption* d,
                  void** e, unsigned f),
                 (l, i, a, b, c, d, e, f))
-OCCBENCH_LINKED(Ends, cuGraphExecDestroy, (void* which), (which))
-OCCBENCH_LINKED(Ends, cuGraphDestroy, (void* which), (which))
+OCCBENCH_LINKED(Destroy, cuGraphExecDestroy, (void* which), (which))
+OCCBENCH_LINKED(Destroy, cuGraphDestroy, (void* which), (which))
 #undef cuGraphExecKernelNodeSetParams
 #undef cuGraphExecUpdate
 #define OCCBENCH_UPDATE(symbol) \
@@ -172,22 +172,22 @@ OCCBENCH_LINKED(GetProcAddress, cuGetProcAddress, (const char* n, void** f, int 
 OCCBENCH_LINKED(GetProcAddressV2, cuGetProcAddress_v2,
                 (const char* n, void** f, int v, cuuint64_t flags, CUdriverProcAddressQueryResult* s),
                 (n, f, v, flags, s))
-OCCBENCH_LINKED(Ends, cuCtxDestroy_v2, (void* which), (which))
-OCCBENCH_LINKED(Ends, cuGreenCtxDestroy, (void* which), (which))
-OCCBENCH_LINKED(Ends, cuDevicePrimaryCtxReset_v2, (void* which), (which))
-OCCBENCH_LINKED(Ends, cuDevicePrimaryCtxRelease_v2, (void* which), (which))
-OCCBENCH_LINKED(Ends, cuModuleUnload, (void* which), (which))
-OCCBENCH_LINKED(Ends, cuLibraryUnload, (void* which), (which))
+OCCBENCH_LINKED(Destroy, cuCtxDestroy_v2, (void* which), (which))
+OCCBENCH_LINKED(Destroy, cuGreenCtxDestroy, (void* which), (which))
+OCCBENCH_LINKED(Destroy, cuDevicePrimaryCtxReset_v2, (void* which), (which))
+OCCBENCH_LINKED(Destroy, cuDevicePrimaryCtxRelease_v2, (void* which), (which))
+OCCBENCH_LINKED(Destroy, cuModuleUnload, (void* which), (which))
+OCCBENCH_LINKED(Destroy, cuLibraryUnload, (void* which), (which))
 OCCBENCH_LINKED(Profiler, cuProfilerStart, (), ())
 OCCBENCH_LINKED(Profiler, cuProfilerStop, (), ())
 
 // Exits without handlers, as in Python's child processes. A signal handler may call them.
-#define OCCBENCH_LEAVE(symbol)                                                  \
+#define OCCBENCH_EXIT_HOOK(symbol)                                              \
   extern "C" __attribute__((visibility("default"), noreturn)) void symbol(int); \
   void symbol(int status) {                                                     \
     drain_at_exit();                                                            \
     if (original_##symbol != nullptr) original_##symbol(status);                \
     for (;;) syscall(SYS_exit_group, status);                                   \
   }
-OCCBENCH_LEAVE(_exit)
-OCCBENCH_LEAVE(_Exit)
+OCCBENCH_EXIT_HOOK(_exit)
+OCCBENCH_EXIT_HOOK(_Exit)

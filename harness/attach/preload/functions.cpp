@@ -45,9 +45,9 @@ void Functions::read(Handle& h, CUfunction named, const Context& context) {
   h.is_cluster = (get(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, cluster) && cluster > 0) ||
                  (get(CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, must_be_set) && must_be_set != 0);
   if (driver_.func_get_param_info != nullptr) {
-    constexpr std::size_t most_parameters = 4096;
+    constexpr std::size_t max_parameters = 4096;
     for (Parameter p;
-         h.parameters.size() < most_parameters &&
+         h.parameters.size() < max_parameters &&
          driver_.func_get_param_info(h.function, h.parameters.size(), &p.offset, &p.size) == CUDA_SUCCESS;)
       h.parameters.push_back(p);
   }
@@ -63,14 +63,14 @@ void Functions::number(Handle& h, const Context& context, int local_bytes, int b
   const auto [known, is_first] = numbers_.try_emplace(content, static_cast<int>(numbers_.size()));
   h.number = known->second;
   if (is_first)
-    journal_.write(FunctionRecord{.number = h.number,
-                                  .device = context.device,
-                                  .registers = h.registers,
-                                  .static_smem_bytes = h.static_smem,
-                                  .local_bytes = local_bytes,
-                                  .max_block_size = h.largest_block,
-                                  .binary_version = binary_version,
-                                  .name = h.name});
+    writer_.write(FunctionRecord{.number = h.number,
+                                 .device = context.device,
+                                 .registers = h.registers,
+                                 .static_smem_bytes = h.static_smem,
+                                 .local_bytes = local_bytes,
+                                 .max_block_size = h.largest_block,
+                                 .binary_version = binary_version,
+                                 .name = h.name});
 }
 
 Handle& Functions::of(CUfunction function, const Context& context) {

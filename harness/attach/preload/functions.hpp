@@ -13,7 +13,7 @@
 #include "harness/attach/preload/contexts.hpp"
 #include "harness/attach/preload/driver.hpp"
 #include "harness/attach/preload/flat_map.hpp"
-#include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/record_writer.hpp"
 #include "harness/attach/preload/request.hpp"
 #include "harness/attach/preload/versions.hpp"
 
@@ -40,7 +40,7 @@ struct Handle {
 /// Not thread-safe.
 class Functions {
  public:
-  Functions(const Driver& driver, Journal& journal) : driver_(driver), journal_(journal) {}
+  Functions(const Driver& driver, RecordWriter& writer) : driver_(driver), writer_(writer) {}
 
   Handle& of(CUfunction function, const Context& context);
   /// The handle for all graphs with one hash; 0: unknown graphs.
@@ -53,7 +53,7 @@ class Functions {
   void number(Handle& handle, const Context& context, int local_bytes, int binary_version);
 
   const Driver& driver_;
-  Journal& journal_;
+  RecordWriter& writer_;
   std::deque<Handle> handles_;
   FlatMap<Handle> by_handle_;
   std::map<std::pair<std::uint64_t, int>, Handle> graphs_;  ///< by hash and device

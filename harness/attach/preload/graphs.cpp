@@ -10,8 +10,8 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t most_nodes = 200'000;  // stored over all graphs
-constexpr int blocks_of_draws = 8;           // per kernel before the next one
+constexpr std::size_t max_nodes = 200'000;  // stored over all graphs
+constexpr int blocks_of_draws = 8;          // per kernel before the next one
 
 std::uint64_t threads_of(const GraphPart& part) {
   const CUlaunchConfig& c = part.request.config;
@@ -43,10 +43,10 @@ SkipReason Graphs::skip_reason_of(CUgraphExec executable) const {
   if (driver_.graph_exec_flags != nullptr && driver_.graph_exec_flags(executable, &flags) == CUDA_SUCCESS &&
       (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)
     return SkipReason::device_graph;
-  const bool may_be_set = !options_.observe && options_.registers.empty() && nodes_ < most_nodes &&
+  const bool may_be_set = !options_.observe && options_.registers.empty() && nodes_ < max_nodes &&
                           driver_.graph_exec_set != nullptr && driver_.func_get_param_info != nullptr &&
                           driver_.graph_destroy != nullptr && driver_.graph_node_attribute != nullptr;
-  return may_be_set ? SkipReason::no : SkipReason::graph;
+  return may_be_set ? SkipReason::none : SkipReason::graph;
 }
 
 void Graphs::add(CUgraphExec executable, CUgraph graph, Context& context) {
@@ -63,15 +63,15 @@ void Graphs::add(CUgraphExec executable, CUgraph graph, Context& context) {
 void Graphs::store(CUgraphExec executable, CUgraph graph, const std::vector<CUgraphNode>& nodes,
                    const std::vector<CUgraphNode>& sources, Context& context) {
   auto added = std::make_shared<Graph>(Graph{.executable = executable,
-                                             .made_from = graph,
+                                             .source = graph,
                                              .context = context.handle,
                                              .kernels = kernels_of(driver_, graph).value_or(0),
                                              .skip_reason = skip_reason_of(executable)});
   added->hash = mix(added->kernels, 1);
-  if ((added->kernels == 0 || driver_.graph_node_get == nullptr) && added->skip_reason == SkipReason::no)
+  if ((added->kernels == 0 || driver_.graph_node_get == nullptr) && added->skip_reason == SkipReason::none)
     added->skip_reason = SkipReason::graph;
   if (driver_.graph_node_get != nullptr) read(*added, nodes, sources, context);
-  if (added->skip_reason == SkipReason::no) {
+  if (added->skip_reason == SkipReason::none) {
     ++sources_[graph].executables;
     for (const GraphPart& part : added->parts) nodes_ += part.nodes.size();
   } else {
@@ -104,7 +104,7 @@ void Graphs::read(Graph& graph, const std::vector<CUgraphNode>& nodes,
     if (is_new) part.request = request;
     part.key = key;
     ++part.request.nodes;
-    if (graph.skip_reason != SkipReason::no) continue;
+    if (graph.skip_reason != SkipReason::none) continue;
     if (is_new) add_attributes(part, source, handle);
     CUlaunchAttributeValue updatable{};
     if (driver_.graph_node_attribute(source, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &updatable) ==
@@ -120,7 +120,7 @@ void Graphs::read(Graph& graph, const std::vector<CUgraphNode>& nodes,
     graph.hash = mix(mix(graph.hash, key), part.request.nodes);
     part.request.config.attrs = part.attributes.data();
     part.request.config.numAttrs = static_cast<unsigned>(part.attributes.size());
-    if (part.request.kind != SkipReason::no) part.nodes.clear();
+    if (part.request.kind != SkipReason::none) part.nodes.clear();
     graph.parts.push_back(std::move(part));
   }
   for (GraphPart& part : graph.parts) part.request.part_of = graph.hash;
@@ -177,9 +177,9 @@ void Graphs::add_attributes(GraphPart& part, CUgraphNode node, const Handle& han
 
 void Graphs::update(CUgraphExec executable, CUgraph from, Context& context) {
   const auto found = graphs_.find(executable);
-  if (found == graphs_.end() || found->second->skip_reason != SkipReason::no) return;
+  if (found == graphs_.end() || found->second->skip_reason != SkipReason::none) return;
   const std::shared_ptr<Graph> graph = found->second;
-  if (graph->chain.empty()) graph->chain = chain_of(driver_, graph->made_from);
+  if (graph->chain.empty()) graph->chain = chain_of(driver_, graph->source);
   const std::vector<CUgraphNode> sources = chain_of(driver_, from);
   if (sources.empty() || sources.size() != graph->chain.size()) return mark_updated(executable);
   bool is_same = true;  // except arguments
@@ -192,17 +192,17 @@ void Graphs::update(CUgraphExec executable, CUgraph from, Context& context) {
     is_same = key_of(handle, now) == key->second && take_over(*graph, graph->chain[i], now, handle);
   }
   if (is_same) return;
-  ++sources_[graph->made_from].executables;  // keeps the nodes after the program destroys the graph
+  ++sources_[graph->source].executables;  // keeps the nodes after the program destroys the graph
   remove(executable);
-  store(executable, graph->made_from, graph->chain, sources, context);
+  store(executable, graph->source, graph->chain, sources, context);
   graphs_.at(executable)->chain = graph->chain;
-  release(graph->made_from);
+  release(graph->source);
 }
 
 void Graphs::update_node(CUgraphExec executable, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1& params,
                          Context& context) {
   const auto found = graphs_.find(executable);
-  if (found == graphs_.end() || found->second->skip_reason != SkipReason::no) return;
+  if (found == graphs_.end() || found->second->skip_reason != SkipReason::none) return;
   Graph& graph = *found->second;
   CUDA_KERNEL_NODE_PARAMS now{};  // `func` suffices: CUDA 12 reads its new field only if `func` is null
   std::memcpy(static_cast<void*>(&now), &params, sizeof params);
@@ -241,7 +241,7 @@ void Graphs::remove(CUgraphExec executable) {
   const auto found = graphs_.find(executable);
   if (found == graphs_.end()) return;
   for (const GraphPart& part : found->second->parts) nodes_ -= part.nodes.size();
-  release(found->second->made_from);
+  release(found->second->source);
   graphs_.erase(found);
 }
 
@@ -283,7 +283,7 @@ void Graphs::find_levels(Graph& graph, Context& context) {
       if (LevelPlanner::is_verified(s, handle, i)) at(first_level + static_cast<int>(i), s.added[i]);
     any = any || !part.nodes.empty();
   }
-  if (!any && graph.skip_reason == SkipReason::no) graph.skip_reason = SkipReason::graph_of_such;
+  if (!any && graph.skip_reason == SkipReason::none) graph.skip_reason = SkipReason::graph_of_such;
 }
 
 Signature& Graphs::signature_of(const Request& request, Context& context) {
@@ -403,13 +403,13 @@ CUresult Graphs::set(const GraphChange& change) const {
   for (const auto& [part, dynamic_smem] : change.dynamic_smem)
     for (const GraphNode& node : part->nodes)
       if (const CUresult result = set_node(*change.graph, node, dynamic_smem); result != CUDA_SUCCESS) {
-        static_cast<void>(set_back(change));
+        static_cast<void>(restore(change));
         return result;
       }
   return CUDA_SUCCESS;
 }
 
-CUresult Graphs::set_back(const GraphChange& change) const {
+CUresult Graphs::restore(const GraphChange& change) const {
   CUresult first = CUDA_SUCCESS;
   for (const auto& [part, dynamic_smem] : change.dynamic_smem)
     for (const GraphNode& node : part->nodes)

@@ -42,13 +42,13 @@ struct GraphPart {
 
 struct Graph {
   CUgraphExec executable = nullptr;
-  CUgraph made_from = nullptr;  ///< its nodes identify those of the executable graph
+  CUgraph source = nullptr;  ///< its nodes identify those of the executable graph
   CUcontext context = nullptr;
   std::uint64_t kernels = 0, hash = 0;
   std::vector<GraphPart> parts;
   std::unordered_map<CUgraphNode, std::uint64_t> keys;  ///< key of the part of each kernel node
   std::vector<CUgraphNode> chain;                       ///< set after an update from another graph
-  SkipReason skip_reason = SkipReason::no;
+  SkipReason skip_reason = SkipReason::none;
   bool has_levels = false;  ///< levels of its parts were searched
   bool is_applied = false;
 };
@@ -59,7 +59,7 @@ struct GraphChange {
   std::vector<std::pair<const GraphPart*, unsigned>> dynamic_smem;
 };
 
-/// Not thread-safe, except `set` and `set_back`.
+/// Not thread-safe, except `set` and `restore`.
 class Graphs {
  public:
   Graphs(const Options& options, const Driver& driver, Functions& functions, SignatureTable& signatures)
@@ -93,7 +93,7 @@ class Graphs {
 
   /// Sets the nodes for a launch; restores them on failure.
   CUresult set(const GraphChange& change) const;
-  CUresult set_back(const GraphChange& change) const;
+  CUresult restore(const GraphChange& change) const;
 
  private:
   /// Stores the nodes of `graph` that `executable` runs; node i has the parameters of `sources[i]`.

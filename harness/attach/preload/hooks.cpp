@@ -21,7 +21,7 @@ template <int slot>
 CUresult on_get_proc_address(const char* name, void** found, int version, cuuint64_t flags) {
   const CUresult result = original_of<GetProcAddress>(get_proc_address, slot)(name, found, version, flags);
   if (result == CUDA_SUCCESS && name != nullptr && found != nullptr && *found != nullptr)
-    *found = ours_for(name, *found, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
+    *found = replacement_for(name, *found, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
   return result;
 }
 
@@ -35,7 +35,7 @@ CUresult on_get_proc_address_v2(const char* name, void** found, int version, cuu
     constexpr int has_five_arguments = 12'000;
     if (std::strcmp(name, "cuGetProcAddress") == 0 && version >= has_five_arguments)
       name = "cuGetProcAddress_v2";
-    *found = ours_for(name, *found, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
+    *found = replacement_for(name, *found, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
   }
   return result;
 }
@@ -61,7 +61,7 @@ void forget_slot_lock() noexcept { pthread_mutex_init(&taking, nullptr); }
 
 bool is_hooked(const char* name) noexcept { return find(name) != nullptr; }
 
-void* ours_for(const char* name, void* original, bool is_per_thread) noexcept {
+void* replacement_for(const char* name, void* original, bool is_per_thread) noexcept {
   const Hook* const h = find(name);
   if (h == nullptr) return original;
   for (void* const ours : h->ours)

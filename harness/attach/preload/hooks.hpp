@@ -14,7 +14,7 @@ using LaunchEx = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**)
 using GraphLaunch = CUresult (*)(CUgraphExec, CUstream);
 using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t);
 using GetProcAddressV2 = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
-using Ends = CUresult (*)(void*);
+using Destroy = CUresult (*)(void*);
 using Profiler = CUresult (*)();
 /// Several signatures with the same first argument.
 using GraphUpdate = CUresult (*)(void*, void*, void*, void*);
@@ -30,6 +30,6 @@ using LibraryLoad = CUresult (*)(CUlibrary*, const void*, CUjit_option*, void**,
 
 /// The replacement of this original; the original itself if it is not hooked, is already ours, or no slot is
 /// free.
-[[nodiscard]] void* ours_for(const char* name, void* original, bool is_per_thread) noexcept;
+[[nodiscard]] void* replacement_for(const char* name, void* original, bool is_per_thread) noexcept;
 
 }  // namespace occbench::attach

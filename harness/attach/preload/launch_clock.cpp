@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/attach/preload/launch_clock.hpp"
 
-#include "harness/attach/preload/ticket.hpp"
+#include "harness/attach/preload/intercepted_launch.hpp"
 
 namespace occbench::attach {
 
 namespace {
 
 constexpr double ns_per_s = 1e9;
-constexpr std::uint64_t most_steps = 100'000;
+constexpr std::uint64_t max_steps = 100'000;
 
 }  // namespace
 
 void LaunchClock::count() {
   const double now = now_s();
   if (last_launch_s_ > 0)
-    journal_.add_launching_ns(static_cast<std::uint64_t>(ns_per_s * (now - last_launch_s_)));
+    writer_.add_launching_ns(static_cast<std::uint64_t>(ns_per_s * (now - last_launch_s_)));
   last_launch_s_ = now;
 }
 
@@ -32,10 +32,10 @@ void LaunchClock::stop_profiling(bool is_step) {
 }
 
 void LaunchClock::write(double begin_s, double duration_s, const std::string& range) {
-  if (++steps_ > most_steps) return;
-  journal_.write(StepRecord{.begin_ns = static_cast<std::int64_t>(ns_per_s * begin_s),
-                            .duration_ns = static_cast<std::int64_t>(ns_per_s * duration_s),
-                            .range = range});
+  if (++steps_ > max_steps) return;
+  writer_.write(StepRecord{.begin_ns = static_cast<std::int64_t>(ns_per_s * begin_s),
+                           .duration_ns = static_cast<std::int64_t>(ns_per_s * duration_s),
+                           .range = range});
 }
 
 }  // namespace occbench::attach

@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <string>
 
-#include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/record_writer.hpp"
 
 namespace occbench::attach {
 
 /// Not thread-safe.
 class LaunchClock {
  public:
-  explicit LaunchClock(Journal& journal) : journal_(journal) {}
+  explicit LaunchClock(RecordWriter& writer) : writer_(writer) {}
 
   /// Called at each launch: adds the time since the previous one.
   void count();
@@ -26,7 +26,7 @@ class LaunchClock {
   /// Writes at most the maximum number of steps.
   void write(double begin_s, double duration_s, const std::string& range);
 
-  Journal& journal_;
+  RecordWriter& writer_;
   double last_launch_s_ = 0;  ///< or when profiling began; 0: neither yet
   double profiled_from_s_ = 0;
   std::uint64_t steps_ = 0;

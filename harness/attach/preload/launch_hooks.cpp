@@ -9,32 +9,32 @@ namespace {
 
 template <class Call>
 CUresult launch(const Request& request, const Call& original) noexcept {
-  Launches* const launches = Within::is_in_this_thread() ? nullptr : get_launches();
+  Launches* const launches = OwnCallGuard::is_in_this_thread() ? nullptr : get_launches();
   if (launches == nullptr) return original();
-  const Within within;
-  Ticket ticket = launches->before(request);
-  if (ticket.change.graph != nullptr) {
-    CUresult result = launches->set_graph(ticket);
+  const OwnCallGuard within;
+  InterceptedLaunch intercepted = launches->before(request);
+  if (intercepted.change.graph != nullptr) {
+    CUresult result = launches->set_graph(intercepted);
     const bool is_set = result == CUDA_SUCCESS;
     if (is_set) result = original();
-    if (is_set) launches->set_graph_back(request, ticket);
-    if (result == CUDA_SUCCESS || ticket.draw.arm == untouched) {
+    if (is_set) launches->set_graph_back(request, intercepted);
+    if (result == CUDA_SUCCESS || intercepted.draw.arm == untouched) {
       if (!is_set) result = original();
-      launches->after(ticket, result);
+      launches->after(intercepted, result);
       return result;
     }
-    launches->refuse(ticket, result);
+    launches->refuse(intercepted, result);
   }
-  if (ticket.is_changed()) {
-    const CUresult result = launches->launch_changed(request, ticket);
+  if (intercepted.is_changed()) {
+    const CUresult result = launches->launch_changed(request, intercepted);
     if (result == CUDA_SUCCESS) {
-      launches->after(ticket, result);
+      launches->after(intercepted, result);
       return result;
     }
-    launches->refuse(ticket, result);
+    launches->refuse(intercepted, result);
   }
   const CUresult result = original();
-  launches->after(ticket, result);
+  launches->after(intercepted, result);
   return result;
 }
 

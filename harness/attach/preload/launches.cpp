@@ -35,52 +35,53 @@ std::string own_command() {
 Launches::Launches(Options options)
     : options_(std::move(options)),
       driver_(find_driver()),
-      journal_(options_.folder, options_.limit_bytes),
+      writer_(options_.folder, options_.limit_bytes),
       budget_(options_.budget, events_us),
-      clock_(journal_),
+      clock_(writer_),
       skip_rules_(options_),
       levels_(options_, driver_),
-      shares_(options_, driver_, journal_),
+      shares_(options_, driver_, writer_),
       versions_(options_, driver_),
       arms_(options_, budget_, versions_, shares_),
-      contexts_(driver_, journal_),
-      functions_(driver_, journal_),
-      signatures_(options_, driver_, journal_, skip_rules_, levels_, versions_, shares_),
+      contexts_(driver_, writer_),
+      functions_(driver_, writer_),
+      signatures_(options_, driver_, writer_, skip_rules_, levels_, versions_, shares_),
       graphs_(options_, driver_, functions_, signatures_),
-      times_(journal_, budget_),
+      times_(writer_, budget_),
       events_(driver_, times_),
-      counters_(journal_),
-      records_(options_, driver_, journal_, budget_, times_, signatures_, counters_),
-      modules_(options_, driver_, journal_, skip_rules_, versions_, mutex_),
-      stuck_(driver_, journal_) {
+      counters_(writer_),
+      records_(options_, driver_, writer_, budget_, times_, signatures_, counters_),
+      modules_(options_, driver_, writer_, skip_rules_, versions_, mutex_),
+      stuck_(driver_, writer_) {
   open_journal();
-  if (is_usable_ && options_.has_risk() && !options_.observe) watchdog_.emplace([this] { look_for_stuck(); });
+  if (is_usable_ && options_.needs_watchdog() && !options_.observe)
+    watchdog_.emplace([this] { look_for_stuck(); });
 }
 
 void Launches::open_journal() {
   int version = 0;
   const CUresult answer =
       driver_.driver_get_version == nullptr ? CUDA_SUCCESS : driver_.driver_get_version(&version);
-  journal_.write(ProcessRecord{.version = protocol_version,
-                               .id = process_.number(),
-                               .parent_id = getppid(),
-                               .driver_version = version,
-                               .command = own_command()});
-  if (!options_.why_disabled.empty()) return journal_.note(options_.why_disabled);
+  writer_.write(ProcessRecord{.version = protocol_version,
+                              .id = process_.number(),
+                              .parent_id = getppid(),
+                              .driver_version = version,
+                              .command = own_command()});
+  if (!options_.why_disabled.empty()) return writer_.note(options_.why_disabled);
   if (answer == CUDA_ERROR_STUB_LIBRARY)
-    return journal_.note("this libcuda.so.1 is the toolkit's stub, which is for linking: no GPU behind it");
+    return writer_.note("this libcuda.so.1 is the toolkit's stub, which is for linking: no GPU behind it");
   if (!driver_.is_complete())
-    return journal_.note("this driver is too old: it lacks functions that attaching needs");
-  is_usable_ = journal_.count(0) != nullptr;
+    return writer_.note("this driver is too old: it lacks functions that attaching needs");
+  is_usable_ = writer_.count(0) != nullptr;
   if (driver_.launch_ex == nullptr && !options_.observe) {
     options_.observe = true;
-    journal_.note("this driver is older than CUDA 11.8: launches were observed, none was changed");
+    writer_.note("this driver is older than CUDA 11.8: launches were observed, none was changed");
   }
 }
 
 void Launches::count(Signature& s, bool is_captured) {
   ++s.launches;
-  if (Count* const count = journal_.count(s.number)) {
+  if (Count* const count = writer_.count(s.number)) {
     ++count->launches;
     if (is_captured) ++count->captured;
   }
@@ -113,7 +114,7 @@ bool Launches::needs_time(const Signature& s) const {
   return (z >> 32) % timed_one_in == 0;
 }
 
-bool Launches::start(Ticket& t, Signature& s, Context& context) {
+bool Launches::start(InterceptedLaunch& t, Signature& s, Context& context) {
   if (records_.is_on() && !t.is_graph) {
     records_.start(t);
     return true;
@@ -126,8 +127,8 @@ bool Launches::start(Ticket& t, Signature& s, Context& context) {
   return false;
 }
 
-Ticket Launches::before(const Request& request) noexcept try {
-  Ticket t;
+InterceptedLaunch Launches::before(const Request& request) noexcept try {
+  InterceptedLaunch t;
   if (!is_active()) return t;
   if (options_.profiler_api && !is_profiled_.load(std::memory_order_relaxed)) return t;
   t.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
@@ -138,7 +139,7 @@ Ticket Launches::before(const Request& request) noexcept try {
   t.stream = request.config.hStream != nullptr ? request.config.hStream
              : request.is_per_thread           ? CU_STREAM_PER_THREAD
                                                : CU_STREAM_LEGACY;
-  const Relaxed relaxed(driver_);
+  const RelaxedCaptureGuard relaxed(driver_);
   CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
   const bool is_captured = driver_.stream_is_capturing(t.stream, &capturing) != CUDA_SUCCESS ||
                            capturing != CU_STREAM_CAPTURE_STATUS_NONE;
@@ -159,17 +160,18 @@ Ticket Launches::before(const Request& request) noexcept try {
   return {};
 }
 
-void Launches::before_kernel(Ticket& t, const Request& request, Context& context, bool is_captured) {
+void Launches::before_kernel(InterceptedLaunch& t, const Request& request, Context& context,
+                             bool is_captured) {
   Handle& handle = functions_.of(request.function, context);
   Signature& s = signatures_.of(request, handle, context);
   count(s, is_captured);
-  if (is_captured || journal_.is_full()) return;  // counted, not timed
+  if (is_captured || writer_.is_full()) return;  // counted, not timed
   if (options_.apply)
     ArmChooser::apply(t, s, handle);
   else if (!s.has_planned_shares)
     signatures_.plan_shares(s, request, handle, context);
   const bool has_room = events_.make_room();
-  if (has_room && s.schedule && !options_.apply && arms_.is_asked(t))
+  if (has_room && s.schedule && !options_.apply && arms_.is_in_sampling_window(t))
     arms_.draw(t, s, handle, context);
   else
     budget_.add_run(s.schedule ? s.schedule->natural_us() : 0);
@@ -182,23 +184,24 @@ void Launches::before_kernel(Ticket& t, const Request& request, Context& context
 }
 
 /// A timed launch starts after the previous one has ended, and the next one after it.
-bool Launches::must_keep_order(const Ticket& t, const Request& request, Context& context) const {
-  constexpr std::size_t most_streams = 4096;
+bool Launches::must_keep_order(const InterceptedLaunch& t, const Request& request, Context& context) const {
+  constexpr std::size_t max_streams = 4096;
   const bool is_early = may_start_early(request.config),
              is_timed = t.signature != nullptr && !t.is_only_counted;
   context.has_early_starts = context.has_early_starts || is_early;
   if (!context.has_early_starts || options_.observe) return false;
-  if (context.was_timed.size() > most_streams) context.was_timed.clear();
+  if (context.was_timed.size() > max_streams) context.was_timed.clear();
   const bool is_behind = std::exchange(context.was_timed[request.config.hStream], is_timed);
   return is_early && (is_timed || is_behind);
 }
 
 /// Times the whole graph, whichever of its kernels is changed.
-void Launches::before_graph(Ticket& t, const Request& request, Context& context, bool is_captured) {
+void Launches::before_graph(InterceptedLaunch& t, const Request& request, Context& context,
+                            bool is_captured) {
   Signature& whole = graphs_.signature_of(request, context);
   Signature* s = &whole;
   count(whole, is_captured);
-  if (is_captured || journal_.is_full()) return;
+  if (is_captured || writer_.is_full()) return;
   if (counters_.is_on() && records_.is_on()) {
     t.counted_graph = &whole;
     t.context = &context;
@@ -207,11 +210,11 @@ void Launches::before_graph(Ticket& t, const Request& request, Context& context,
   if (options_.apply) {
     for (Signature* part : graphs_.apply(request)) {
       count(*part, false);
-      if (Count* const count = journal_.count(part->number)) ++count->changed;
+      if (Count* const count = writer_.count(part->number)) ++count->changed;
     }
   }
   const bool has_room = events_.make_room();
-  if (has_room && !whole.targets.empty() && !options_.apply && arms_.is_asked(t))
+  if (has_room && !whole.targets.empty() && !options_.apply && arms_.is_in_sampling_window(t))
     s = &graphs_.draw(request, whole, budget_, t.draw, t.change);
   else
     budget_.add_run(whole.schedule ? whole.schedule->natural_us() : 0);
@@ -225,87 +228,88 @@ void Launches::before_graph(Ticket& t, const Request& request, Context& context,
   if (s != &whole) count(*s, false);
 }
 
-CUresult Launches::launch_changed(const Request& request, const Ticket& ticket) noexcept {
-  constexpr unsigned most_attributes = 16;
+CUresult Launches::launch_changed(const Request& request, const InterceptedLaunch& intercepted) noexcept {
+  constexpr unsigned max_attributes = 16;
   constexpr auto early_start = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
   const auto launch = request.is_per_thread ? driver_.launch_ex_ptsz : driver_.launch_ex;
-  if (launch == nullptr || request.config.numAttrs >= most_attributes) return CUDA_ERROR_NOT_SUPPORTED;
-  std::array<CUlaunchAttribute, most_attributes> attributes{};
+  if (launch == nullptr || request.config.numAttrs >= max_attributes) return CUDA_ERROR_NOT_SUPPORTED;
+  std::array<CUlaunchAttribute, max_attributes> attributes{};
   CUlaunchConfig config = request.config;
   config.attrs = attributes.data();
   config.numAttrs = 0;
   for (unsigned i = 0; i < request.config.numAttrs; ++i)
-    if (!ticket.is_in_order || request.config.attrs[i].id != early_start)
+    if (!intercepted.is_in_order || request.config.attrs[i].id != early_start)
       attributes[config.numAttrs++] = request.config.attrs[i];
-  if (ticket.draw.arm != untouched && ticket.is_pinned) {
+  if (intercepted.draw.arm != untouched && intercepted.is_pinned) {
     CUlaunchAttribute& carveout = attributes[config.numAttrs++];
     carveout.id = CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
     carveout.value.sharedMemCarveout = whole_carveout;
   }
-  config.sharedMemBytes = ticket.dynamic_smem_bytes;
-  if (ticket.share.stream != nullptr) config.hStream = ticket.share.stream;
-  const CUresult result = launch(&config, ticket.function, request.parameters, request.extra);
-  if (result == CUDA_SUCCESS && ticket.share.stream != nullptr) shares_.leave(ticket.share, ticket.stream);
+  config.sharedMemBytes = intercepted.dynamic_smem_bytes;
+  if (intercepted.share.stream != nullptr) config.hStream = intercepted.share.stream;
+  const CUresult result = launch(&config, intercepted.function, request.parameters, request.extra);
+  if (result == CUDA_SUCCESS && intercepted.share.stream != nullptr)
+    shares_.leave(intercepted.share, intercepted.stream);
   return result;
 }
 
-void Launches::refuse(Ticket& ticket, CUresult why) noexcept try {
+void Launches::refuse(InterceptedLaunch& intercepted, CUresult why) noexcept try {
   const std::lock_guard lock(mutex_);
-  if (ticket.signature != nullptr) ticket.signature->is_applied = false;
-  if (ticket.signature != nullptr && ticket.signature->schedule)
-    ticket.signature->schedule->refuse(ticket.draw, budget_, true);
-  ticket.draw = {};
-  ticket.flags &= static_cast<std::uint8_t>(~drawn);
-  if (ticket.share.stream != nullptr) {  // the launch to be timed moves to another stream
-    if (ticket.start != nullptr) events_.cancel(ticket);
-    shares_.release(*ticket.context, std::exchange(ticket.share, {}));
-    ticket.signature = nullptr;
+  if (intercepted.signature != nullptr) intercepted.signature->is_applied = false;
+  if (intercepted.signature != nullptr && intercepted.signature->schedule)
+    intercepted.signature->schedule->refuse(intercepted.draw, budget_, true);
+  intercepted.draw = {};
+  intercepted.flags &= static_cast<std::uint8_t>(~drawn);
+  if (intercepted.share.stream != nullptr) {  // the launch to be timed moves to another stream
+    if (intercepted.start != nullptr) events_.cancel(intercepted);
+    shares_.release(*intercepted.context, std::exchange(intercepted.share, {}));
+    intercepted.signature = nullptr;
   }
   if (is_refusal_noted_) return;
   is_refusal_noted_ = true;
-  journal_.note("the driver refused changed launches (error " + std::to_string(why) +
-                "); they went out untouched");
+  writer_.note("the driver rejected changed launches (error " + std::to_string(why) +
+               "); they were launched unchanged");
 } catch (...) {
 }
 
-void Launches::after(Ticket& t, CUresult result) noexcept try {
+void Launches::after(InterceptedLaunch& t, CUresult result) noexcept try {
   if (t.counted_graph != nullptr && result == CUDA_SUCCESS && t.draw.arm == untouched) {
     const std::lock_guard lock(mutex_);
     records_.count_graph(t);
   }
   if (t.signature == nullptr) return;
   t.change = {};
-  const Relaxed relaxed(driver_);
+  const RelaxedCaptureGuard relaxed(driver_);
   const bool is_recorded = t.start != nullptr && result == CUDA_SUCCESS &&
                            driver_.event_record(t.stop, t.launch_stream()) == CUDA_SUCCESS;
   const std::lock_guard lock(mutex_);
   if (t.share.stream != nullptr) shares_.release(*t.context, t.share);
-  if (result == CUDA_SUCCESS && t.draw.arm != untouched) ++journal_.count(t.signature->number)->changed;
+  if (result == CUDA_SUCCESS && t.draw.arm != untouched) ++writer_.count(t.signature->number)->changed;
   if ((t.flags & by_record) != 0) return records_.await(t, result);
   if (t.start == nullptr) return;
   if (!is_recorded) return events_.cancel(t);
   if (sequence_.load(std::memory_order_relaxed) != t.sequence + 1)
     t.flags |= overlapped;  // another thread launched
-  events_.await({.ticket = t, .thread = thread_number()});
+  events_.await({.intercepted = t, .thread = thread_number()});
 } catch (...) {
 }
 
-CUresult Launches::set_graph(const Ticket& ticket) noexcept try {
-  const Relaxed relaxed(driver_);
-  return graphs_.set(ticket.change);
+CUresult Launches::set_graph(const InterceptedLaunch& intercepted) noexcept try {
+  const RelaxedCaptureGuard relaxed(driver_);
+  return graphs_.set(intercepted.change);
 } catch (...) {
   return CUDA_ERROR_UNKNOWN;
 }
 
-void Launches::set_graph_back(const Request& request, Ticket& ticket) noexcept try {
-  const Relaxed relaxed(driver_);
-  const CUresult result = graphs_.set_back(ticket.change);
-  ticket.change = {};
+void Launches::set_graph_back(const Request& request, InterceptedLaunch& intercepted) noexcept try {
+  const RelaxedCaptureGuard relaxed(driver_);
+  const CUresult result = graphs_.restore(intercepted.change);
+  intercepted.change = {};
   if (result == CUDA_SUCCESS) return;
   const std::lock_guard lock(mutex_);
   graphs_.mark_updated(request.graph);
-  journal_.note("the driver did not take back what it took for one launch of a CUDA graph (error " +
-                std::to_string(result) + "): its kernels go on with fewer warps");
+  writer_.note("the driver did not take back what it took for one launch of a CUDA graph (error " +
+               std::to_string(result) + "): its kernels go on with fewer warps");
 } catch (...) {
 }
 
@@ -321,7 +325,7 @@ void Launches::add_module_file(const char* path) noexcept try {
 
 void Launches::add_graph(CUgraphExec executable, CUgraph graph) noexcept try {
   if (!is_active()) return;
-  const Relaxed relaxed(driver_);
+  const RelaxedCaptureGuard relaxed(driver_);
   CUcontext current = nullptr;
   if (driver_.ctx_get_current(&current) != CUDA_SUCCESS || current == nullptr) return;
   const std::lock_guard lock(mutex_);
@@ -333,7 +337,7 @@ void Launches::add_graph(CUgraphExec executable, CUgraph graph) noexcept try {
 template <class TakeOver>
 void Launches::update_graph(CUgraphExec executable, const TakeOver& take_over) noexcept try {
   if (!is_active()) return;
-  const Relaxed relaxed(driver_);
+  const RelaxedCaptureGuard relaxed(driver_);
   CUcontext current = nullptr;
   if (driver_.ctx_get_current(&current) != CUDA_SUCCESS || current == nullptr)
     return mark_graph_updated(executable);
@@ -440,7 +444,7 @@ void Launches::drain() noexcept try {
   if (!is_active()) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
-  const Relaxed relaxed(driver_);
+  const RelaxedCaptureGuard relaxed(driver_);
   events_.poll();
   records_.drain();
 } catch (...) {

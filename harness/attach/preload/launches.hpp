@@ -15,7 +15,7 @@
 #include "harness/attach/preload/event_timer.hpp"
 #include "harness/attach/preload/functions.hpp"
 #include "harness/attach/preload/graphs.hpp"
-#include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/intercepted_launch.hpp"
 #include "harness/attach/preload/launch_clock.hpp"
 #include "harness/attach/preload/launch_times.hpp"
 #include "harness/attach/preload/level_planner.hpp"
@@ -23,12 +23,12 @@
 #include "harness/attach/preload/options.hpp"
 #include "harness/attach/preload/own_process.hpp"
 #include "harness/attach/preload/record_timer.hpp"
+#include "harness/attach/preload/record_writer.hpp"
 #include "harness/attach/preload/schedule.hpp"
 #include "harness/attach/preload/signature_table.hpp"
 #include "harness/attach/preload/skip_rules.hpp"
 #include "harness/attach/preload/sm_shares.hpp"
 #include "harness/attach/preload/stuck_launch.hpp"
-#include "harness/attach/preload/ticket.hpp"
 #include "harness/attach/preload/versions.hpp"
 #include "harness/attach/preload/watchdog.hpp"
 
@@ -41,15 +41,15 @@ class Launches {
   Launches& operator=(const Launches&) = delete;
 
   /// Draws the launch's arm and records its first event.
-  Ticket before(const Request& request) noexcept;
-  /// Launches with the ticket's changes. On error nothing was launched.
-  CUresult launch_changed(const Request& request, const Ticket& ticket) noexcept;
+  InterceptedLaunch before(const Request& request) noexcept;
+  /// Launches with its changes. On error nothing was launched.
+  CUresult launch_changed(const Request& request, const InterceptedLaunch& intercepted) noexcept;
   /// The driver refused the changed launch, which is then launched unchanged.
-  void refuse(Ticket& ticket, CUresult why) noexcept;
-  void after(Ticket& ticket, CUresult result) noexcept;
-  /// Called before and after a graph launch whose ticket has a change.
-  CUresult set_graph(const Ticket& ticket) noexcept;
-  void set_graph_back(const Request& request, Ticket& ticket) noexcept;
+  void refuse(InterceptedLaunch& intercepted, CUresult why) noexcept;
+  void after(InterceptedLaunch& intercepted, CUresult result) noexcept;
+  /// Called before and after a graph launch that has a change.
+  CUresult set_graph(const InterceptedLaunch& intercepted) noexcept;
+  void set_graph_back(const Request& request, InterceptedLaunch& intercepted) noexcept;
 
   /// The driver has loaded an image for the program.
   void add_module(const void* image) noexcept;
@@ -93,19 +93,22 @@ class Launches {
   void update_graph(CUgraphExec executable, const TakeOver& take_over) noexcept;
   template <class Which>
   void forget_contexts(const Which& is_meant) noexcept;
-  void before_kernel(Ticket& ticket, const Request& request, Context& context, bool is_captured);
-  void before_graph(Ticket& ticket, const Request& request, Context& context, bool is_captured);
+  void before_kernel(InterceptedLaunch& intercepted, const Request& request, Context& context,
+                     bool is_captured);
+  void before_graph(InterceptedLaunch& intercepted, const Request& request, Context& context,
+                    bool is_captured);
   void count(Signature& signature, bool is_captured);
   [[nodiscard]] bool needs_time(const Signature& signature) const;
   /// Whether the launch is timed, or would start during a timed one.
-  [[nodiscard]] bool must_keep_order(const Ticket& ticket, const Request& request, Context& context) const;
+  [[nodiscard]] bool must_keep_order(const InterceptedLaunch& intercepted, const Request& request,
+                                     Context& context) const;
   /// Starts timing the launch; false if it cannot be timed.
-  bool start(Ticket& ticket, Signature& signature, Context& context);
+  bool start(InterceptedLaunch& intercepted, Signature& signature, Context& context);
   void look_for_stuck() noexcept;
 
   Options options_;
   Driver driver_;
-  Journal journal_;
+  RecordWriter writer_;
   Budget budget_;
   OwnProcess process_;
   bool is_usable_ = false;

@@ -23,19 +23,19 @@ std::string digits_of(std::uint64_t hash) {
 
 /// Limits of an SM's shared memory for a kernel.
 struct LevelPlanner::Smem {
-  int per_sm, fixed, most_dynamic;
+  int per_sm, fixed, max_dynamic;
 
   Smem(const Context& context, const Handle& handle)
       : per_sm(context.smem_per_sm),
         fixed(context.smem_reserved + handle.static_smem),
-        most_dynamic(context.smem_optin - handle.static_smem) {}
+        max_dynamic(context.smem_optin - handle.static_smem) {}
   /// The least dynamic shared memory that limits residency to `blocks`.
   [[nodiscard]] int least(int blocks) const {
     return (per_sm / (blocks + 1) / smem_unit + 1) * smem_unit - fixed;
   }
   /// The most dynamic shared memory that still allows `blocks`.
   [[nodiscard]] int most(int blocks) const {
-    return std::min(per_sm / blocks / smem_unit * smem_unit - fixed, most_dynamic);
+    return std::min(per_sm / blocks / smem_unit * smem_unit - fixed, max_dynamic);
   }
 };
 
@@ -69,13 +69,13 @@ std::vector<int> LevelPlanner::targets(const Request& request, const Signature& 
 /// Whether the driver calculates `target` resident blocks with this dynamic shared memory.
 bool LevelPlanner::is_confirmed(const Smem& smem, const Signature& s, Handle& h, int dynamic,
                                 int target) const {
-  if (dynamic <= static_cast<int>(s.dynamic_smem) || dynamic > smem.most_dynamic) return false;
+  if (dynamic <= static_cast<int>(s.dynamic_smem) || dynamic > smem.max_dynamic) return false;
   if (dynamic > h.max_dynamic_smem) {
     // Sets the maximum: later requests of the program on its CUkernel no longer apply.
     if (driver_.func_set_attribute(h.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                   smem.most_dynamic) != CUDA_SUCCESS)
+                                   smem.max_dynamic) != CUDA_SUCCESS)
       return false;
-    h.max_dynamic_smem = smem.most_dynamic;
+    h.max_dynamic_smem = smem.max_dynamic;
   }
   int blocks = 0;
   return driver_.occupancy(&blocks, h.function, s.block_size, static_cast<std::size_t>(dynamic)) ==

@@ -52,7 +52,7 @@ struct Part {
 static_assert(sizeof(Container) == 16 && sizeof(Part) == 64);
 constexpr std::uint32_t wrapper_magic = 0x466243b1, container_magic = 0xba55ed50;
 constexpr std::uint16_t ptx_kind = 1, cubin_kind = 2;
-constexpr std::uint64_t lz4_packed = 0x2000, zstd_packed = 0x8000, most_unpacked = std::uint64_t{512} << 20;
+constexpr std::uint64_t lz4_packed = 0x2000, zstd_packed = 0x8000, max_unpacked = std::uint64_t{512} << 20;
 
 /// A function of a library that is loaded for it and hidden from the program, or null.
 template <class Function>
@@ -66,7 +66,7 @@ bool unpack(const Part& part, Bytes packed, std::vector<unsigned char>& to) {
   using Zstd = std::size_t (*)(void*, std::size_t, const void*, std::size_t);
   static const auto lz4 = unpacker<Lz4>("liblz4.so.1", "LZ4_decompress_safe");
   static const auto zstd = unpacker<Zstd>("libzstd.so.1", "ZSTD_decompress");
-  if (part.packed_bytes > packed.size() || part.unpacked_bytes > most_unpacked) return false;
+  if (part.packed_bytes > packed.size() || part.unpacked_bytes > max_unpacked) return false;
   to.resize(part.unpacked_bytes);
   if ((part.flags & lz4_packed) != 0)
     return lz4 != nullptr && part.packed_bytes < std::numeric_limits<int>::max() &&

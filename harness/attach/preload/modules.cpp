@@ -61,9 +61,9 @@ void Modules::search(const void* image) {
   const std::lock_guard lock(mutex_);
   skip_rules_.add(found);
   if (found.is_whole || std::exchange(is_search_noted_, true)) return;
-  journal_.note(
+  writer_.note(
       "not all machine code could be searched for kernels that read %dynamic_smem_size: "
-      "--kernel keeps such a kernel out");
+      "--kernel excludes such a kernel");
 }
 
 }  // namespace occbench::attach

@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "harness/attach/preload/driver.hpp"
-#include "harness/attach/preload/journal.hpp"
 #include "harness/attach/preload/options.hpp"
+#include "harness/attach/preload/record_writer.hpp"
 #include "harness/attach/preload/skip_rules.hpp"
 #include "harness/attach/preload/versions.hpp"
 
@@ -16,11 +16,11 @@ namespace occbench::attach {
 /// Thread-safe: reads first, then takes the mutex that guards the other references.
 class Modules {
  public:
-  Modules(const Options& options, const Driver& driver, Journal& journal, SkipRules& skip_rules,
+  Modules(const Options& options, const Driver& driver, RecordWriter& writer, SkipRules& skip_rules,
           Versions& versions, std::mutex& mutex)
       : options_(options),
         driver_(driver),
-        journal_(journal),
+        writer_(writer),
         skip_rules_(skip_rules),
         versions_(versions),
         mutex_(mutex) {}
@@ -34,7 +34,7 @@ class Modules {
 
   const Options& options_;
   const Driver& driver_;
-  Journal& journal_;
+  RecordWriter& writer_;
   SkipRules& skip_rules_;
   Versions& versions_;
   std::mutex& mutex_;

@@ -66,14 +66,14 @@ CUresult on_library_load(CUlibrary* library, const void* image, CUjit_option* a,
 template <int slot>
 CUresult on_graph_ends(void* graph) {
   if (Launches* const launches = find_launches()) launches->remove_graph(static_cast<CUgraphExec>(graph));
-  return original_of<Ends>(graph_ends, slot)(graph);
+  return original_of<Destroy>(graph_exec_destroy, slot)(graph);
 }
 
 template <int slot>
 CUresult on_graph_destroy(void* graph) {
   Launches* const launches = find_launches();
   if (launches != nullptr && launches->defer_graph_destroy(static_cast<CUgraph>(graph))) return CUDA_SUCCESS;
-  return original_of<Ends>(graph_destroy, slot)(graph);
+  return original_of<Destroy>(graph_destroy, slot)(graph);
 }
 
 /// The library's own updates bypass this. `take_over` gets an update that the driver accepted.
@@ -125,7 +125,7 @@ CUresult on_graph_update(void* graph, void* from, void* a, void* b) {
 template <int slot>
 CUresult on_context_ends(void* context) {
   if (Launches* const launches = find_launches()) launches->forget_context(static_cast<CUcontext>(context));
-  return original_of<Ends>(context_ends, slot)(context);
+  return original_of<Destroy>(context_destroy, slot)(context);
 }
 
 /// A green context is identified by the context that it was made current as.
@@ -137,7 +137,7 @@ CUresult on_green_context_ends(void* which) {
   Launches* const launches = find_launches();
   if (launches != nullptr && from != nullptr && from(&context, which) == CUDA_SUCCESS)
     launches->forget_context(context);
-  return original_of<Ends>(green_context_ends, slot)(which);
+  return original_of<Destroy>(green_context_destroy, slot)(which);
 }
 
 /// A CUdevice is passed and returned in the same register as a pointer.
@@ -146,14 +146,14 @@ CUdevice device_of(void* which) { return static_cast<CUdevice>(reinterpret_cast<
 template <int slot>
 CUresult on_device_ends(void* which) {
   if (Launches* const launches = find_launches()) launches->forget_device(device_of(which));
-  return original_of<Ends>(device_ends, slot)(which);
+  return original_of<Destroy>(device_reset, slot)(which);
 }
 
 template <int slot>
 CUresult on_device_release(void* which) {
   Launches* const launches = find_launches();
   if (launches != nullptr) launches->release_device(device_of(which));
-  const CUresult result = original_of<Ends>(device_release, slot)(which);
+  const CUresult result = original_of<Destroy>(device_release, slot)(which);
   if (launches != nullptr && result == CUDA_SUCCESS) launches->check_device(device_of(which));
   return result;
 }
@@ -161,7 +161,7 @@ CUresult on_device_release(void* which) {
 template <int slot>
 CUresult on_module_ends(void* which) {
   if (Launches* const launches = find_launches()) launches->forget_modules();
-  return original_of<Ends>(module_ends, slot)(which);
+  return original_of<Destroy>(module_unload, slot)(which);
 }
 
 template <Name name, int slot>
@@ -186,7 +186,7 @@ const Hook hooks[] = {
      OCCBENCH_SLOTS(on_graph_instantiate_with)},
     {"cuGraphInstantiateWithParams_ptsz", graph_instantiate_with, true,
      OCCBENCH_SLOTS(on_graph_instantiate_with)},
-    {"cuGraphExecDestroy", graph_ends, false, OCCBENCH_SLOTS(on_graph_ends)},
+    {"cuGraphExecDestroy", graph_exec_destroy, false, OCCBENCH_SLOTS(on_graph_ends)},
     {"cuGraphDestroy", graph_destroy, false, OCCBENCH_SLOTS(on_graph_destroy)},
     {"cuGraphExecKernelNodeSetParams", graph_set_kernel, false, OCCBENCH_SLOTS(on_graph_set_kernel)},
     {"cuGraphExecKernelNodeSetParams_v2", graph_set_kernel, false, OCCBENCH_SLOTS(on_graph_set_kernel)},
@@ -200,15 +200,15 @@ const Hook hooks[] = {
     {"cuModuleLoad", module_file, false, OCCBENCH_SLOTS(on_module_file)},
     {"cuLibraryLoadData", library_load, false, OCCBENCH_SLOTS(on_library_load)},
     {"cuLibraryLoadFromFile", library_file, false, OCCBENCH_SLOTS(on_library_file)},
-    {"cuCtxDestroy", context_ends, false, OCCBENCH_SLOTS(on_context_ends)},
-    {"cuCtxDestroy_v2", context_ends, false, OCCBENCH_SLOTS(on_context_ends)},
-    {"cuGreenCtxDestroy", green_context_ends, false, OCCBENCH_SLOTS(on_green_context_ends)},
-    {"cuDevicePrimaryCtxReset", device_ends, false, OCCBENCH_SLOTS(on_device_ends)},
-    {"cuDevicePrimaryCtxReset_v2", device_ends, false, OCCBENCH_SLOTS(on_device_ends)},
+    {"cuCtxDestroy", context_destroy, false, OCCBENCH_SLOTS(on_context_ends)},
+    {"cuCtxDestroy_v2", context_destroy, false, OCCBENCH_SLOTS(on_context_ends)},
+    {"cuGreenCtxDestroy", green_context_destroy, false, OCCBENCH_SLOTS(on_green_context_ends)},
+    {"cuDevicePrimaryCtxReset", device_reset, false, OCCBENCH_SLOTS(on_device_ends)},
+    {"cuDevicePrimaryCtxReset_v2", device_reset, false, OCCBENCH_SLOTS(on_device_ends)},
     {"cuDevicePrimaryCtxRelease", device_release, false, OCCBENCH_SLOTS(on_device_release)},
     {"cuDevicePrimaryCtxRelease_v2", device_release, false, OCCBENCH_SLOTS(on_device_release)},
-    {"cuModuleUnload", module_ends, false, OCCBENCH_SLOTS(on_module_ends)},
-    {"cuLibraryUnload", module_ends, false, OCCBENCH_SLOTS(on_module_ends)},
+    {"cuModuleUnload", module_unload, false, OCCBENCH_SLOTS(on_module_ends)},
+    {"cuLibraryUnload", module_unload, false, OCCBENCH_SLOTS(on_module_ends)},
     {"cuProfilerStart", profiler_start, false, OCCBENCH_SLOTS(on_profiler_start)},
     {"cuProfilerStop", profiler_stop, false, OCCBENCH_SLOTS(on_profiler_stop)},
 };

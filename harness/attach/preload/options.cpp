@@ -19,7 +19,7 @@ unsigned long long whole(const std::string& text) { return std::strtoull(text.c_
 
 /// Numbers separated by commas, at most as many as there are arms.
 template <class Number>
-std::vector<Number> numbers(const std::string& text, std::size_t most = most_levels) {
+std::vector<Number> numbers(const std::string& text, std::size_t most = max_levels) {
   std::vector<Number> all;
   const char* at = text.c_str();
   for (char* stop = nullptr; *at != '\0' && all.size() < most; at = stop) {
@@ -60,7 +60,7 @@ constexpr Option all_options[] = {
     {"only_child_of", [](O o, V v) { o.only_child_of = static_cast<pid_t>(whole(v)); }},
     {"kernel", [](O o, V v) { o.kernel = v; }},
     {"registers", [](O o, V v) { o.registers = numbers<int>(v); }},
-    {"sms", [](O o, V v) { o.sms = numbers<double>(v, most_shares); }},
+    {"sms", [](O o, V v) { o.sms = numbers<double>(v, max_shares); }},
     {"levels", [](O o, V v) { o.levels = numbers<double>(v); }},
 };
 

@@ -40,7 +40,7 @@ struct Options {
   std::string why_disabled;  ///< why the library is inactive in this process; empty if active
 
   /// Whether a watchdog checks for launches that do not end.
-  [[nodiscard]] bool has_risk() const { return all || !sms.empty(); }
+  [[nodiscard]] bool needs_watchdog() const { return all || !sms.empty(); }
 };
 
 /// nullopt if this process is not to be attached to.

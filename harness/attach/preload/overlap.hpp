@@ -8,7 +8,7 @@
 namespace occbench::attach {
 
 /// A kernel run from CUPTI's record.
-struct Ran {
+struct KernelRun {
   std::uint32_t correlation = 0;  ///< of the launching call
   std::uint32_t device = 0;
   std::uint32_t graph = 0;       ///< CUPTI's number of the graph; 0: none
@@ -24,10 +24,10 @@ struct Ran {
 class Overlaps {
  public:
   /// Takes a batch and returns the previous one with its overlaps marked.
-  std::vector<Ran> add(std::vector<Ran> batch);
+  std::vector<KernelRun> add(std::vector<KernelRun> batch);
 
  private:
-  std::vector<Ran> before_, held_;
+  std::vector<KernelRun> before_, held_;
 };
 
 }  // namespace occbench::attach

@@ -280,7 +280,7 @@ class CuptiSampler : public PmSampler {
     size.sampler = sampler_;
     size.names = set.names.data();
     size.count = set.names.size();
-    size.most_samples = most_samples;
+    size.max_samples = max_samples;
     call_(size);
     data_.assign(size.bytes, 0);
     configured_ = number;

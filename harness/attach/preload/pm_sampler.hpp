@@ -27,7 +27,7 @@ struct PmWindow {
 /// Not thread-safe.
 class PmSampler {
  public:
-  static constexpr std::uint32_t most_samples =
+  static constexpr std::uint32_t max_samples =
       768;  ///< per window; each takes 71 KB with all metrics of GH100
 
   virtual ~PmSampler() = default;

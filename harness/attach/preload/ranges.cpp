@@ -16,9 +16,9 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t most_names = 1'024;  // bounds names that contain a counter
+constexpr std::size_t max_names = 1'024;  // bounds names that contain a counter
 constexpr std::size_t name_room = 200;
-constexpr int most_nested = 64;
+constexpr int max_nested = 64;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 class Lock {
@@ -34,8 +34,8 @@ class Names {
  public:
   std::uint32_t number(const std::string& text) {
     if (const auto known = numbers_.find(text); known != numbers_.end()) return known->second;
-    if (texts_.size() == most_names - 1) texts_.emplace_back("(more ranges than are told apart)");
-    if (texts_.size() == most_names) return most_names;
+    if (texts_.size() == max_names - 1) texts_.emplace_back("(other ranges, beyond the limit)");
+    if (texts_.size() == max_names) return max_names;
     texts_.push_back(text);
     return numbers_[text] = static_cast<std::uint32_t>(texts_.size());
   }
@@ -63,7 +63,7 @@ struct Pushed {
   std::uint32_t range = 0;
 };
 /// Ranges beyond the maximum depth are only counted.
-thread_local Pushed stack[most_nested];
+thread_local Pushed stack[max_nested];
 thread_local int depth = 0, deeper = 0;
 std::atomic<void (*)(std::uint32_t)> outermost_listener{nullptr};
 
@@ -86,7 +86,7 @@ std::string clip(const char* text) {
 }
 
 int push(nvtxDomainHandle_t domain, const std::string& name) noexcept try {
-  if (depth == most_nested) return most_nested + deeper++;
+  if (depth == max_nested) return max_nested + deeper++;
   std::uint32_t number = 0;
   {
     const Lock lock;
@@ -95,7 +95,7 @@ int push(nvtxDomainHandle_t domain, const std::string& name) noexcept try {
   }
   stack[depth] = {domain, number};
   auto* const listener = outermost_listener.load();
-  if (depth == 0 && listener != nullptr && number < most_names) listener(number);
+  if (depth == 0 && listener != nullptr && number < max_names) listener(number);
   return depth++;
 } catch (...) {
   return NVTX_NO_PUSH_POP_TRACKING;
@@ -103,7 +103,7 @@ int push(nvtxDomainHandle_t domain, const std::string& name) noexcept try {
 
 /// Pops the innermost range of the domain: ranges of other domains may end before or after it.
 int pop(nvtxDomainHandle_t domain) noexcept {
-  if (deeper > 0) return most_nested + --deeper;
+  if (deeper > 0) return max_nested + --deeper;
   int at = depth - 1;
   while (at >= 0 && stack[at].domain != domain) --at;
   if (at < 0) return NVTX_NO_PUSH_POP_TRACKING;

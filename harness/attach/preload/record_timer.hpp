@@ -7,24 +7,24 @@
 #include <vector>
 
 #include "harness/attach/preload/counters.hpp"
-#include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/intercepted_launch.hpp"
 #include "harness/attach/preload/launch_times.hpp"
 #include "harness/attach/preload/options.hpp"
 #include "harness/attach/preload/overlap.hpp"
+#include "harness/attach/preload/record_writer.hpp"
 #include "harness/attach/preload/schedule.hpp"
 #include "harness/attach/preload/signature_table.hpp"
-#include "harness/attach/preload/ticket.hpp"
 
 namespace occbench::attach {
 
 /// Not thread-safe.
 class RecordTimer {
  public:
-  RecordTimer(const Options& options, const Driver& driver, Journal& journal, Budget& budget,
+  RecordTimer(const Options& options, const Driver& driver, RecordWriter& writer, Budget& budget,
               LaunchTimes& times, SignatureTable& signatures, Counters& counters)
       : options_(options),
         driver_(driver),
-        journal_(journal),
+        writer_(writer),
         budget_(budget),
         times_(times),
         signatures_(signatures),
@@ -34,11 +34,11 @@ class RecordTimer {
   void look_after();
   /// Whether launches are timed by records now.
   [[nodiscard]] bool is_on() const { return is_on_; }
-  /// Sets the ticket's flags; its kernel's record will give its time.
-  void start(Ticket& ticket);
-  void await(Ticket& ticket, CUresult result);
+  /// Sets the launch's flags; its kernel's record will give its time.
+  void start(InterceptedLaunch& intercepted);
+  void await(InterceptedLaunch& intercepted, CUresult result);
   /// A graph was launched whose kernel records are for counters.
-  void count_graph(const Ticket& ticket);
+  void count_graph(const InterceptedLaunch& intercepted);
   /// Takes the last records.
   void drain();
   /// Call before the context is destroyed.
@@ -48,18 +48,18 @@ class RecordTimer {
  private:
   void choose();
   void poll(bool is_last);
-  void take(const std::vector<Ran>& records);
-  void count(const Ran& ran, std::size_t signature, bool goes_on);
+  void take(const std::vector<KernelRun>& records);
+  void count(const KernelRun& ran, std::size_t signature, bool goes_on);
   /// CUPTI was lost: events time launches from now on.
   void change_to_events();
   /// The launch will have no record.
-  void add_none(const Ticket& ticket) {
-    if (!ticket.is_only_counted) times_.add_none(ticket);
+  void add_none(const InterceptedLaunch& intercepted) {
+    if (!intercepted.is_only_counted) times_.add_none(intercepted);
   }
 
   const Options& options_;
   const Driver& driver_;
-  Journal& journal_;
+  RecordWriter& writer_;
   Budget& budget_;
   LaunchTimes& times_;
   SignatureTable& signatures_;

@@ -85,7 +85,7 @@ SkipReason reason_in_attributes(const CUlaunchConfig& config) {
         return SkipReason::attribute;
     }
   }
-  return SkipReason::no;
+  return SkipReason::none;
 }
 
 }  // namespace occbench::attach

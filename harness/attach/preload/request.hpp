@@ -20,9 +20,9 @@ struct Request {
   void** extra = nullptr;
   bool is_per_thread = false;  ///< stream 0 is the thread's default stream
   CUgraphExec graph = nullptr;
-  std::uint64_t part_of = 0;         ///< for kernels of a CUDA graph: the graph's hash
-  unsigned nodes = 0;                ///< and the number of its nodes with this kernel
-  SkipReason kind = SkipReason::no;  ///< why this kind of call is never changed
+  std::uint64_t part_of = 0;           ///< for kernels of a CUDA graph: the graph's hash
+  unsigned nodes = 0;                  ///< and the number of its nodes with this kernel
+  SkipReason kind = SkipReason::none;  ///< why this kind of call is never changed
 };
 
 /// A kernel parameter's offset and size in bytes.

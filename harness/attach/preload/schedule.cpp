@@ -98,10 +98,10 @@ void Schedule::add_time(const Draw& draw, double time_us, Budget& budget) {
   budget.spend(draw.reserved_us, budget.timing_us() + (draw.arm == untouched ? 0 : time_us - natural_us_));
   if (!draw.of_block) return;
   Arm& arm = arms_[static_cast<std::size_t>(draw.arm)];
-  if (arm.times.size() < plan_.most_samples) arm.times.push_back(time_us);
+  if (arm.times.size() < plan_.max_samples) arm.times.push_back(time_us);
   const std::size_t n = arm.times.size();
-  if (n >= plan_.most_samples) arm.is_open = false;
-  if (draw.arm == untouched && n >= kinds_after && are_several_kinds(arm.times)) {
+  if (n >= plan_.max_samples) arm.is_open = false;
+  if (draw.arm == untouched && n >= kinds_after && is_multimodal(arm.times)) {
     has_kinds_ = true;
     for (Arm& each : arms_) each.is_open = false;  // spend the budget on other signatures
   }

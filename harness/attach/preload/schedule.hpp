@@ -15,7 +15,7 @@ struct Plan {
   std::uint64_t seed = 1;
   double precision = 0.005;  ///< of an arm's median: half its confidence interval, relative
   int warm_up = 3;           ///< first launches of a signature, not counted
-  std::size_t most_samples = 256;
+  std::size_t max_samples = 256;
 
   /// For one kernel of a CUDA graph: its times are those of the graph, which is already warm.
   void scale_to_graph() {
@@ -37,7 +37,7 @@ class Budget {
   bool reserve(double extra_us, const void* who) {
     if (who == next_) claimed_us_ = 0;
     if (extra_us > 0 && reserved_us_ + spent_us_ + claimed_us_ + extra_us > share_ * total_us_) {
-      if (claimed_us_ > 0 && ++refusals_ < most_refusals) return false;
+      if (claimed_us_ > 0 && ++refusals_ < max_refusals) return false;
       next_ = who;
       claimed_us_ = extra_us;
       refusals_ = 0;
@@ -52,7 +52,7 @@ class Budget {
   }
 
  private:
-  static constexpr int most_refusals = 1000;  // by others before the claim is dropped
+  static constexpr int max_refusals = 1000;  // by others before the claim is dropped
 
   double share_, timing_us_;
   const void* next_ = nullptr;

@@ -23,7 +23,7 @@ struct Signature {
   unsigned dynamic_smem = 0;
   std::optional<CUlaunchAttribute> cluster;  ///< for clusters of more than one block
   std::uint64_t hash = 0;
-  SkipReason skip_reason = SkipReason::no;
+  SkipReason skip_reason = SkipReason::none;
   std::optional<Schedule> schedule;  // its flag and the following fields are read at each launch
   std::uint64_t launches = 0;
   std::size_t number = 0;

@@ -10,9 +10,9 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr int most_argument_hashes = 8;  // beyond it, arguments are not part of the signature
-constexpr int most_parts = 32;           // per signature, by the previous kernel
-constexpr std::size_t most_streams = 4096;
+constexpr int max_argument_hashes = 8;  // beyond it, arguments are not part of the signature
+constexpr int most_parts = 32;          // per signature, by the previous kernel
+constexpr std::size_t max_streams = 4096;
 
 /// Hash of function, shape and, if requested, NVTX range.
 std::uint64_t shape_hash(const Request& request, const Handle& handle, const Context& context,
@@ -36,11 +36,11 @@ Signature& SignatureTable::rest() {
     rest_ = &signatures_.emplace_back();
     rest_->number = signatures_.size() - 1;
     rest_->skip_reason = SkipReason::too_many;
-    journal_.write(SignatureRecord{.number = static_cast<int>(rest_->number),
-                                   .function = -1,
-                                   .arguments = "0",
-                                   .skip_reason = rest_->skip_reason,
-                                   .before_function = -1});
+    writer_.write(SignatureRecord{.number = static_cast<int>(rest_->number),
+                                  .function = -1,
+                                  .arguments = "0",
+                                  .skip_reason = rest_->skip_reason,
+                                  .before_function = -1});
   }
   return *rest_;
 }
@@ -49,7 +49,7 @@ Signature& SignatureTable::add(const First& first) {
   const CUlaunchConfig& c = first.request.config;
   Signature& s = signatures_.emplace_back();
   s.number = signatures_.size() - 1;
-  if (options_.has_risk()) s.name = first.handle.name;
+  if (options_.needs_watchdog()) s.name = first.handle.name;
   s.hash = first.hash;
   s.is_in_graph = first.request.part_of != 0;
   s.is_part = first.before.hash != 0;
@@ -61,7 +61,7 @@ Signature& SignatureTable::add(const First& first) {
     driver_.occupancy(&s.blocks_per_sm, first.handle.function, s.block_size, s.dynamic_smem);
   plan(s, first);
   write(s, first);
-  if (s.skip_reason == SkipReason::no && !options_.observe) set_schedule(s);
+  if (s.skip_reason == SkipReason::none && !options_.observe) set_schedule(s);
   by_hash_.add(s.hash, &s);
   return s;
 }
@@ -71,7 +71,7 @@ void SignatureTable::plan(Signature& s, const First& first) {
   const bool is_graph = request.kind == SkipReason::graph;
   s.skip_reason =
       is_graph ? handle.graph_skip_reason : skip_rules_.reason_for(request, handle, context, s.blocks_per_sm);
-  if (s.skip_reason != SkipReason::no) return;
+  if (s.skip_reason != SkipReason::none) return;
   if (is_graph) {  // its levels are shares, in %, of each kernel's warps
     s.blocks_per_sm = 100;
     for (const double share : options_.levels) s.blocks.push_back(blocks_at(share, s.blocks_per_sm));
@@ -93,7 +93,7 @@ void SignatureTable::write(const Signature& s, const First& first) {
   const bool is_graph = request.kind == SkipReason::graph;
   const std::uint64_t graph = is_graph ? handle.graph_hash : request.part_of;
   const auto number = static_cast<int>(s.number);
-  journal_.write(SignatureRecord{
+  writer_.write(SignatureRecord{
       .number = number,
       .function = handle.number,
       .grid_x = c.gridDimX,
@@ -112,19 +112,19 @@ void SignatureTable::write(const Signature& s, const First& first) {
       .before = s.is_part ? digits_of(before.hash) : "",
       .before_function = before.function,
       .sm_count = context.sms});
-  if (s.skip_reason != SkipReason::no || options_.observe) return;
+  if (s.skip_reason != SkipReason::none || options_.observe) return;
   for (std::size_t i = 0; i < s.blocks.size(); ++i)
-    journal_.write(LevelRecord{.signature = number,
-                               .arm = first_level + static_cast<int>(i),
-                               .added_smem_bytes = s.added[i],
-                               .blocks_per_sm = s.blocks[i]});
+    writer_.write(LevelRecord{.signature = number,
+                              .arm = first_level + static_cast<int>(i),
+                              .added_smem_bytes = s.added[i],
+                              .blocks_per_sm = s.blocks[i]});
   for (std::size_t i = 0; i < s.versions.size(); ++i)
-    journal_.write(VersionRecord{.signature = number,
-                                 .arm = first_level + static_cast<int>(i),
-                                 .register_cap = s.versions[i].cap,
-                                 .registers = s.versions[i].registers,
-                                 .local_bytes = s.versions[i].local_bytes,
-                                 .blocks_per_sm = s.versions[i].blocks_per_sm});
+    writer_.write(VersionRecord{.signature = number,
+                                .arm = first_level + static_cast<int>(i),
+                                .register_cap = s.versions[i].cap,
+                                .registers = s.versions[i].registers,
+                                .local_bytes = s.versions[i].local_bytes,
+                                .blocks_per_sm = s.versions[i].blocks_per_sm});
 }
 
 void SignatureTable::set_schedule(Signature& s) {
@@ -151,9 +151,9 @@ void SignatureTable::plan_shares(Signature& s, const Request& request, const Han
   std::vector<double> parts;
   for (std::size_t i = 0; i < s.shares.size(); ++i) {
     parts.push_back(static_cast<double>(s.shares[i]) / context.sms);
-    journal_.write(ShareRecord{.signature = static_cast<int>(s.number),
-                               .arm = s.first_share() + static_cast<int>(i),
-                               .sm_count = s.shares[i]});
+    writer_.write(ShareRecord{.signature = static_cast<int>(s.number),
+                              .arm = s.first_share() + static_cast<int>(i),
+                              .sm_count = s.shares[i]});
   }
   if (!s.schedule) {
     s.schedule.emplace(options_.plan, s.hash, std::vector<double>{1, 1});
@@ -176,7 +176,7 @@ Signature& SignatureTable::of(const Request& request, Handle& handle, Context& c
   const std::uint64_t shape = shape_hash(request, handle, context, options_.by_range);
   const auto counts_arguments = [&] {
     const auto different = argument_hashes_.find(shape);
-    return different == argument_hashes_.end() || different->second <= most_argument_hashes;
+    return different == argument_hashes_.end() || different->second <= max_argument_hashes;
   };
   const std::uint64_t arguments = handle.has_many_arguments && !counts_arguments() ? 0
                                   : handle.graph_hash != 0                         ? handle.graph_hash
@@ -186,14 +186,14 @@ Signature& SignatureTable::of(const Request& request, Handle& handle, Context& c
   if (s == nullptr) {
     // Store nothing for a launch beyond the limit: a program may have any number of shapes.
     if (!has_room()) return rest();
-    if (++argument_hashes_[shape] > most_argument_hashes && arguments != 0) {
+    if (++argument_hashes_[shape] > max_argument_hashes && arguments != 0) {
       handle.has_many_arguments = true;
       return of(request, handle, context);  // without arguments
     }
     s = &add(first);
   }
   if (!options_.observe && handle.graph_hash == 0 && request.part_of == 0) {
-    if (context.previous.size() > most_streams) context.previous.clear();
+    if (context.previous.size() > max_streams) context.previous.clear();
     PreviousLaunch& previous = context.previous[request.config.hStream];
     if (s->schedule && s->schedule->has_kinds())
       s = &part_of(*s, {request, handle, context, first.hash, arguments, previous});

@@ -10,9 +10,9 @@
 #include "harness/attach/preload/driver.hpp"
 #include "harness/attach/preload/flat_map.hpp"
 #include "harness/attach/preload/functions.hpp"
-#include "harness/attach/preload/journal.hpp"
 #include "harness/attach/preload/level_planner.hpp"
 #include "harness/attach/preload/options.hpp"
+#include "harness/attach/preload/record_writer.hpp"
 #include "harness/attach/preload/request.hpp"
 #include "harness/attach/preload/signature.hpp"
 #include "harness/attach/preload/skip_rules.hpp"
@@ -24,11 +24,12 @@ namespace occbench::attach {
 /// Not thread-safe.
 class SignatureTable {
  public:
-  SignatureTable(const Options& options, const Driver& driver, Journal& journal, const SkipRules& skip_rules,
-                 const LevelPlanner& levels, Versions& versions, SmShares& shares)
+  SignatureTable(const Options& options, const Driver& driver, RecordWriter& writer,
+                 const SkipRules& skip_rules, const LevelPlanner& levels, Versions& versions,
+                 SmShares& shares)
       : options_(options),
         driver_(driver),
-        journal_(journal),
+        writer_(writer),
         skip_rules_(skip_rules),
         levels_(levels),
         versions_(versions),
@@ -58,12 +59,12 @@ class SignatureTable {
   /// The signature of all launches beyond the limit.
   Signature& rest();
   [[nodiscard]] bool has_room() const {
-    return signatures_.size() < most_signatures - 1 && journal_.has_room();
+    return signatures_.size() < max_signatures - 1 && writer_.has_room();
   }
 
   const Options& options_;
   const Driver& driver_;
-  Journal& journal_;
+  RecordWriter& writer_;
   const SkipRules& skip_rules_;
   const LevelPlanner& levels_;
   Versions& versions_;

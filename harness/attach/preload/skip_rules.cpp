@@ -18,11 +18,11 @@ SkipRules::~SkipRules() {
 
 SkipReason SkipRules::reason_for(const Request& request, const Handle& handle, const Context& context,
                                  int blocks_per_sm) const {
-  if (request.kind != SkipReason::no) return request.kind;
+  if (request.kind != SkipReason::none) return request.kind;
   if (handle.name.find("ncclKernel") != std::string::npos ||
       handle.name.find("ncclDevKernel") != std::string::npos)
     return SkipReason::nccl;
-  if (const SkipReason why = reason_in_attributes(request.config); why != SkipReason::no) return why;
+  if (const SkipReason why = reason_in_attributes(request.config); why != SkipReason::none) return why;
   const bool has_fewer = options_.registers.empty();
   // The size of compile-time clusters is unknown here. Versions and graph nodes are launched without
   // clusters.
@@ -39,7 +39,7 @@ SkipReason SkipRules::reason_for(const Request& request, const Handle& handle, c
     return SkipReason::one_residency;
   if (has_fewer && blocks_per_sm == 1) return SkipReason::one_block;
   if (has_fewer && smem_readers_.contains(handle.name)) return SkipReason::smem_reader;
-  return is_asked_for(handle) ? SkipReason::no : SkipReason::not_asked;
+  return matches_kernel_filter(handle) ? SkipReason::none : SkipReason::not_asked;
 }
 
 void SkipRules::add(const SearchedCode& module) {
@@ -53,14 +53,14 @@ bool SkipRules::is_independent(const Handle& handle) const {
   return is_all_searched_ && independent_.contains(handle.name) && !dependent_.contains(handle.name);
 }
 
-bool SkipRules::is_asked_for(const Handle& handle) const {
+bool SkipRules::matches_kernel_filter(const Handle& handle) const {
   return !has_kernel_ || regexec(&kernel_, handle.name.c_str(), 0, nullptr, 0) == 0 ||
          regexec(&kernel_, demangle(handle.name).c_str(), 0, nullptr, 0) == 0;
 }
 
 bool SkipRules::may_have_fewer_sms(SkipReason reason, const Handle& handle) const {
   switch (reason) {
-    case SkipReason::no:
+    case SkipReason::none:
     case SkipReason::cluster:
     case SkipReason::one_residency:
     case SkipReason::one_block:
@@ -68,7 +68,7 @@ bool SkipRules::may_have_fewer_sms(SkipReason reason, const Handle& handle) cons
     case SkipReason::no_level:
     case SkipReason::smem_reader:
     case SkipReason::small_grid:
-      return is_asked_for(handle);
+      return matches_kernel_filter(handle);
     default:
       return false;
   }

@@ -33,7 +33,7 @@ class SkipRules {
  private:
   /// Whether all code with this name was searched and its blocks wait for no other.
   [[nodiscard]] bool is_independent(const Handle& handle) const;
-  [[nodiscard]] bool is_asked_for(const Handle& handle) const;
+  [[nodiscard]] bool matches_kernel_filter(const Handle& handle) const;
 
   const Options& options_;
   regex_t kernel_{};

@@ -7,8 +7,8 @@ namespace occbench::attach {
 
 namespace {
 
-constexpr std::size_t most_streams = 64;  // streams of the program, per share
-constexpr int most_remade = 4;            // limits the cost for programs that reset their device often
+constexpr std::size_t max_streams = 64;  // streams of the program, per share
+constexpr int max_remade = 4;            // limits the cost for programs that reset their device often
 
 /// The granularity at which the driver splits SMs (cuDevSmResourceSplitByCount).
 struct Granularity {
@@ -39,7 +39,7 @@ bool SmShares::is_primary(const Context& context) const {
 
 void SmShares::refuse(const std::string& why) {
   why_not_ = why;
-  journal_.note("no launch was confined to fewer SMs: " + why);
+  writer_.note("no launch was confined to fewer SMs: " + why);
 }
 
 CUresult SmShares::make_share(Device& made, const Context& context, int sms) {
@@ -79,12 +79,12 @@ SmShares::Device* SmShares::device_of(const Context& context) {
   if (found != devices_.end()) return found->second.primary == context.handle ? &found->second : nullptr;
   if (!why_not_.empty()) return nullptr;
   if (!driver_.has_green_contexts()) {
-    refuse("this driver has no green contexts (CUDA 12.4 has)");
+    refuse("green contexts need a driver of CUDA 12.4 or later");
     return nullptr;
   }
   if (!is_primary(context)) return nullptr;
-  if (remade_++ >= most_remade) {
-    refuse("the program resets or releases its device again and again");
+  if (remade_++ >= max_remade) {
+    refuse("the program resets or releases its device repeatedly");
     return nullptr;
   }
   Device& made = devices_[context.device];
@@ -145,7 +145,7 @@ CUstream SmShares::stream_of(Share& share, CUstream program_stream, unsigned thr
   const std::pair key(program_stream, program_stream == CU_STREAM_PER_THREAD ? 1 + thread : 0);
   if (const auto known = share.streams.find(key); known != share.streams.end()) return known->second;
   CUstream made = nullptr;
-  if (share.streams.size() >= most_streams ||
+  if (share.streams.size() >= max_streams ||
       driver_.green_stream(&made, share.green, CU_STREAM_NON_BLOCKING, 0) != CUDA_SUCCESS)
     return nullptr;
   return share.streams[key] = made;

@@ -13,8 +13,8 @@
 #include "harness/attach/preload/contexts.hpp"
 #include "harness/attach/preload/driver.hpp"
 #include "harness/attach/preload/functions.hpp"
-#include "harness/attach/preload/journal.hpp"
 #include "harness/attach/preload/options.hpp"
+#include "harness/attach/preload/record_writer.hpp"
 #include "harness/attach/preload/request.hpp"
 #include "harness/attach/preload/signature.hpp"
 
@@ -29,8 +29,8 @@ struct ShareStream {
 /// Not thread-safe, except `leave`.
 class SmShares {
  public:
-  SmShares(const Options& options, const Driver& driver, Journal& journal)
-      : options_(options), driver_(driver), journal_(journal) {}
+  SmShares(const Options& options, const Driver& driver, RecordWriter& writer)
+      : options_(options), driver_(driver), writer_(writer) {}
 
   /// SM counts that the signature's launches may be confined to, descending. Makes the current context's
   /// green contexts when first needed.
@@ -71,7 +71,7 @@ class SmShares {
 
   const Options& options_;
   const Driver& driver_;
-  Journal& journal_;
+  RecordWriter& writer_;
   std::map<CUdevice, Device> devices_;
   std::string why_not_;  ///< the driver's first refusal, after which no green context is made
   int remade_ = 0;

@@ -22,8 +22,8 @@ std::string change_of(const Signature& s, int arm) {
 
 void StuckLaunch::look(const EventTimer& events) {
   if (is_noted_) return;
-  const Relaxed relaxed(driver_);
-  const Ticket* const first = events.first_running();
+  const RelaxedCaptureGuard relaxed(driver_);
+  const InterceptedLaunch* const first = events.first_running();
   if (first == nullptr || first->draw.arm < first_level ||
       driver_.event_query(first->start) != CUDA_SUCCESS) {  // not started yet
     since_s_ = 0;
@@ -38,8 +38,8 @@ void StuckLaunch::look(const EventTimer& events) {
   const Signature& s = *first->signature;
   const std::string sentence =
       s.name + " with " + change_of(s, first->draw.arm) + " does not end: its blocks may wait for each other";
-  journal_.note(sentence);
-  journal_.write_file(stuck_file, sentence);
+  writer_.note(sentence);
+  writer_.write_file(stuck_file, sentence);
 }
 
 }  // namespace occbench::attach

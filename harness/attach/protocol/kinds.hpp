@@ -23,15 +23,15 @@ inline double spread(const std::vector<double>& times) {
 }
 
 /// The share of times far from the median: the median deviation misses a second population below half.
-inline double part_elsewhere(const std::vector<double>& times) {
+inline double outlier_share(const std::vector<double>& times) {
   const double middle = statistics::median(times);
   const auto far =
       std::ranges::count_if(times, [&](double t) { return std::abs(t - middle) > 2 * most_spread * middle; });
   return static_cast<double>(far) / static_cast<double>(times.size());
 }
 
-inline bool are_several_kinds(const std::vector<double>& times) {
-  return spread(times) > most_spread || part_elsewhere(times) > most_elsewhere;
+inline bool is_multimodal(const std::vector<double>& times) {
+  return spread(times) > most_spread || outlier_share(times) > most_elsewhere;
 }
 
 }  // namespace occbench::attach

@@ -28,16 +28,16 @@ constexpr const char* nvtx_variable = "NVTX_INJECTION64_PATH";  // NVTX's own: p
 /// The arms that launches are drawn for: untouched; the carve-out pinned to all shared memory; then pinned at
 /// a level (a number of resident blocks) or with a register cap; then on fewer SMs.
 constexpr int untouched = 0, pinned = 1, first_level = 2;
-constexpr std::size_t most_levels = 6, most_shares = 4;
-constexpr int most_arms = first_level + static_cast<int>(most_levels + most_shares);
+constexpr std::size_t max_levels = 6, max_shares = 4;
+constexpr int max_arms = first_level + static_cast<int>(max_levels + max_shares);
 
 /// Scale of thresholds for a kernel in a CUDA graph, whose times are the graph's.
 constexpr double in_graph_scale = 0.2;
 
-constexpr std::size_t most_signatures = 65'536;
+constexpr std::size_t max_signatures = 65'536;
 
 /// Why a process's files end before the process.
-enum class Full : std::uint64_t { no, limit, disk, closed };
+enum class Full : std::uint64_t { none, limit, disk, closed };
 
 struct Count {
   std::uint64_t launches = 0;
@@ -46,9 +46,9 @@ struct Count {
 };
 
 struct Counts {
-  Full full = Full::no;
+  Full full = Full::none;
   std::uint64_t launching_ns = 0;  ///< from first to last launch, or while the program is profiled
-  Count of[most_signatures];
+  Count of[max_signatures];
 };
 
 /// A timed launch. `signature` is written last; until then it is 0.
@@ -71,7 +71,7 @@ enum Flag : std::uint8_t {
 
 /// Why the launches of a signature are never changed, as written in kernels.csv.
 enum class SkipReason : int {
-  no = 0,
+  none = 0,
   cooperative,
   cluster,
   one_residency,

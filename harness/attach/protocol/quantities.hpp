@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUPTI's PM sampling reads for a kernel: shares of a peak, by one metric of the chip each.
+// The quantities of CUPTI's PM sampling: one metric each, as a share of its peak.
 #pragma once
 
 #include <array>

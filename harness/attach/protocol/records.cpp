@@ -17,23 +17,24 @@ Fields fields_of(std::string_view line) {
   return fields;
 }
 
-void append_field(std::string& line, std::string_view text, std::size_t most_bytes) {
+void append_field(std::string& line, std::string_view text, std::size_t max_bytes) {
   line += '\t';
-  for (const char c : text.substr(0, most_bytes)) line += c == '\t' || c == '\n' ? ' ' : c;
+  for (const char c : text.substr(0, max_bytes)) line += c == '\t' || c == '\n' ? ' ' : c;
 }
 
 std::int64_t integer_of(const std::string& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < -1)
-    throw std::invalid_argument("'" + text.substr(0, 40) + "' is no number");
+    throw std::invalid_argument("'" + text.substr(0, 40) + "' is not a number");
   return value;
 }
 
 double real_of(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') throw std::invalid_argument("'" + text.substr(0, 40) + "' is no number");
+  if (text.empty() || *end != '\0')
+    throw std::invalid_argument("'" + text.substr(0, 40) + "' is not a number");
   return value;
 }
 

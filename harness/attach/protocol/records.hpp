@@ -21,8 +21,8 @@ using Fields = std::vector<std::string>;
 /// The tab-separated fields of a line without its line end.
 [[nodiscard]] Fields fields_of(std::string_view line);
 
-/// Appends a tab and the text, cut to `most_bytes`, with tabs and line feeds replaced by blanks.
-void append_field(std::string& line, std::string_view text, std::size_t most_bytes);
+/// Appends a tab and the text, cut to `max_bytes`, with tabs and line feeds replaced by blanks.
+void append_field(std::string& line, std::string_view text, std::size_t max_bytes);
 
 /// An integer of at least -1. Throws std::invalid_argument.
 [[nodiscard]] std::int64_t integer_of(const std::string& text);
@@ -60,9 +60,9 @@ Value value_of(const std::string& text) {
 
 /// The line of a record, with its line end.
 template <class Record>
-std::string line_of(const Record& record, std::size_t most_field_bytes = std::string::npos) {
+std::string line_of(const Record& record, std::size_t max_field_bytes = std::string::npos) {
   std::string line = Record::kind;
-  Record::each(record, [&](const auto& value) { append_field(line, text_of(value), most_field_bytes); });
+  Record::each(record, [&](const auto& value) { append_field(line, text_of(value), max_field_bytes); });
   return line + '\n';
 }
 

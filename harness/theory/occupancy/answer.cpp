@@ -9,9 +9,9 @@ namespace {
 /// The number of clusters that fit, as a status.
 std::string cluster_status(const SmLimits& sm, const Query& query, const ActiveClusters& active_clusters,
                            Answer& a) {
-  constexpr int most_portable = 8;
+  constexpr int max_portable = 8;
   const std::string size = std::to_string(query.cluster_size), clusters = "clusters of " + size;
-  const std::string opt_in = query.cluster_size <= most_portable || query.has_run
+  const std::string opt_in = query.cluster_size <= max_portable || query.has_run
                                  ? ""
                                  : "; a cluster of more than 8 blocks needs "
                                    "cudaFuncAttributeNonPortableClusterSizeAllowed, or the launch fails";
@@ -52,22 +52,22 @@ Answer answer(const SmLimits& sm, const Query& query, const ActiveClusters& acti
   Answer a{occupancy(sm, query.footprint), "ok"};
   constexpr int most_in_cluster = 16;
   const bool is_too_large = query.cluster_size > most_in_cluster;
-  if (a.occupancy.launchable() && query.cluster_size > 1 && (sm.cc_major < 9 || is_too_large)) {
+  if (a.occupancy.is_launchable() && query.cluster_size > 1 && (sm.cc_major < 9 || is_too_large)) {
     a.occupancy.blocks_per_sm = a.occupancy.warps_per_sm = 0;
     a.occupancy.fraction = 0;
     a.occupancy.limiters = Limiter::none;
-    a.occupancy.unlaunchable =
+    a.occupancy.launch_error =
         sm.cc_major < 9 ? "clusters need compute capability 9.0 or newer" : "a cluster has at most 16 blocks";
   }
-  if (!a.occupancy.launchable()) {
-    a.status = "cannot launch: " + a.occupancy.unlaunchable;
+  if (!a.occupancy.is_launchable()) {
+    a.status = "cannot launch: " + a.occupancy.launch_error;
     return a;
   }
   if (query.cluster_size > 1 && query.grid_blocks % query.cluster_size != 0) {
-    a.occupancy.unlaunchable = "a grid of " + std::to_string(query.grid_blocks) +
+    a.occupancy.launch_error = "a grid of " + std::to_string(query.grid_blocks) +
                                " blocks is not a multiple of the cluster size " +
                                std::to_string(query.cluster_size);
-    a.status = "cannot launch: " + a.occupancy.unlaunchable;
+    a.status = "cannot launch: " + a.occupancy.launch_error;
     return a;
   }
   if (query.cluster_size > 1) a.status = cluster_status(sm, query, active_clusters, a);

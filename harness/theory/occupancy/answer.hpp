@@ -45,7 +45,7 @@ struct Answer {
   std::optional<int> active_clusters = {};
   std::optional<GridFill> grid = {};  ///< nullopt if the grid or the number of SMs is unknown
 
-  [[nodiscard]] bool launches() const { return occupancy.launchable() && active_clusters != 0; }
+  [[nodiscard]] bool launches() const { return occupancy.is_launchable() && active_clusters != 0; }
 };
 
 /// Maximum number of active clusters on the device; nullopt if the device cannot tell.

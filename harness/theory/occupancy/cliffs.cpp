@@ -82,7 +82,7 @@ AllCliffs cliffs(const SmLimits& sm, const Footprint& f) {
 std::optional<JointGain> gains_together(const SmLimits& sm, const Footprint& footprint) {
   const Occupancy own = occupancy(sm, footprint);
   const AllCliffs alone = cliffs(sm, footprint);
-  if (!own.launchable() || alone.registers.gains || alone.dynamic_smem.gains) return std::nullopt;
+  if (!own.is_launchable() || alone.registers.gains || alone.dynamic_smem.gains) return std::nullopt;
   Footprint f = footprint;
   const auto fits_one_more = [&] { return occupancy(sm, f).blocks_per_sm > own.blocks_per_sm; };
   f.dynamic_smem_bytes = 0;

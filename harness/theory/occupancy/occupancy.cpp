@@ -176,12 +176,12 @@ std::size_t smem_limit_per_block_bytes(const SmLimits& sm) {
 
 Occupancy occupancy(const SmLimits& sm, const Footprint& footprint) {
   Occupancy o;
-  o.unlaunchable = invalid_reason(sm, footprint);
-  if (!o.launchable()) return o;
+  o.launch_error = invalid_reason(sm, footprint);
+  if (!o.is_launchable()) return o;
 
   const auto [result, error] = ask_header(sm, footprint);
   if (error != CUDA_OCC_SUCCESS) {
-    o.unlaunchable = "compute capability " + cc_name(sm) +
+    o.launch_error = "compute capability " + cc_name(sm) +
                      ", or its limits as given, is unknown to this toolkit's cuda_occupancy.h";
     return o;
   }
@@ -199,11 +199,11 @@ Occupancy occupancy(const SmLimits& sm, const Footprint& footprint) {
       {Limiter::registers, &o.register_limit}, {Limiter::shared_memory, &o.smem_limit},
       {Limiter::barriers, &o.barrier_limit},   {Limiter::virtual_resources, &o.virtual_resource_limit}};
   const Refusal refused = refusal(sm, footprint, result);
-  o.unlaunchable = refused.why;
+  o.launch_error = refused.why;
   for (const auto& [limiter, limit] : limits)
     if (has(refused.resource, limiter)) *limit = 0;
 
-  o.blocks_per_sm = o.launchable() ? result.activeBlocksPerMultiprocessor : 0;
+  o.blocks_per_sm = o.is_launchable() ? result.activeBlocksPerMultiprocessor : 0;
   o.warps_per_sm = o.blocks_per_sm * warps_per_block(sm, footprint);
   o.fraction = static_cast<double>(o.warps_per_sm) / sm.max_warps_per_sm();
   // Not the header's limitingFactors, which keeps earlier limiters when barriers are the lower limit.

@@ -71,13 +71,13 @@ struct Occupancy {
       virtual_resource_limit;
   int allocated_registers_per_block = 0;
   std::size_t allocated_smem_per_block_bytes = 0;
-  std::string unlaunchable;  ///< one line on why no block can launch; empty if it can
+  std::string launch_error;  ///< one line on why no block can launch; empty if it can
 
-  [[nodiscard]] bool launchable() const { return unlaunchable.empty(); }
+  [[nodiscard]] bool is_launchable() const { return launch_error.empty(); }
 };
 
 /// Exact residency, equal to cudaOccupancyMaxActiveBlocksPerMultiprocessor. Never throws: for a footprint
-/// that cannot launch, blocks_per_sm is 0 and `unlaunchable` has the reason.
+/// that cannot launch, blocks_per_sm is 0 and `launch_error` has the reason.
 [[nodiscard]] Occupancy occupancy(const SmLimits& sm, const Footprint& footprint);
 
 /// The smallest dynamic shared memory (bytes), at least footprint.dynamic_smem_bytes, at which exactly

@@ -24,11 +24,11 @@ constexpr double first_memory_instructions = 100000;
 // ... and several trips, since a block's accesses of one trip share a random draw; at most this many
 // instructions.
 constexpr double first_memory_trips = 16;
-constexpr double most_instructions_for_trips = 400000;
-// Rounds of resident blocks simulated at first.
-constexpr int first_rounds = 8;
+constexpr double max_instructions_for_trips = 400000;
+// Waves simulated at first.
+constexpr int first_waves = 8;
 // Approximate limit of simulated instructions for a launch that is not steady.
-constexpr double most_instructions = 4e6;
+constexpr double max_instructions = 4e6;
 // Instructions simulated per SM if the blocks' own sets overflow the L1.
 constexpr double sweep_instructions = 0.6e6;
 
@@ -131,7 +131,7 @@ class LaunchEstimate {
           trip_error = round.error_cycles / round.cycles;
           return round.cycles;
         },
-        first_rounds * workload_.blocks, launch_.blocks, most_instructions / instructions_per_block_);
+        first_waves * workload_.blocks, launch_.blocks, max_instructions / instructions_per_block_);
     cycles_ = launch.cycles;
     error_cycles_ = launch.error_cycles + trip_error * launch.cycles;
   }
@@ -141,7 +141,7 @@ class LaunchEstimate {
     workload_.total_blocks = static_cast<int>(blocks);
     const double instructions = instructions_per_block_ * blocks;
     const double affordable =
-        std::clamp(std::floor(most_instructions_for_trips / instructions), 1.0, first_trips_);
+        std::clamp(std::floor(max_instructions_for_trips / instructions), 1.0, first_trips_);
     const double first = std::max(affordable, std::ceil(first_instructions_ / instructions));
     const auto simulate_trips = simulation(program_, machine_, traffic_, workload_);
     return extrapolate(
@@ -150,7 +150,7 @@ class LaunchEstimate {
           usage_ = simulate_trips(static_cast<std::int64_t>(whole));
           return usage_.cycles * std::max(1.0, trips) / whole;
         },
-        first, launch_.trips, std::max(2 * first, std::floor(most_instructions / instructions)));
+        first, launch_.trips, std::max(2 * first, std::floor(max_instructions / instructions)));
   }
 
   /// If the blocks' own sets overflow the L1, its hit rate differs between SMs, by chance and by distance

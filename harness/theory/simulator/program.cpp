@@ -110,7 +110,7 @@ T parse_number(std::string_view text, auto... base) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
   if (error != std::errc{} || end != text.data() + text.size())
-    throw std::invalid_argument("'" + std::string(text) + "' is no number");
+    throw std::invalid_argument("'" + std::string(text) + "' is not a number");
   return value;
 }
 /// A whole number in [min, max].
@@ -125,7 +125,7 @@ T number(std::string_view text, T min, T max, int base = 10) {
 double iterations(std::string_view text) {
   const double value = parse_number<double>(text);
   if (!(value > 0 && value <= 1e6))
-    throw std::invalid_argument("'" + std::string(text) + "' is no number of iterations");
+    throw std::invalid_argument("'" + std::string(text) + "' is not a number of iterations");
   return value;
 }
 /// Registers read from each bank: a digit for the even bank and one for the odd.

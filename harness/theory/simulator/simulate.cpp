@@ -54,7 +54,7 @@ class Sm {
 
   /// Runs until a warp has completed `trips` trips, or all warps are done.
   void run(std::int64_t trips) {
-    while (most_trips_ < trips) {
+    while (max_trips_ < trips) {
       std::size_t first = 0;
       double earliest = schedulers_[0].next();
       for (std::size_t s = 1; s < schedulers; ++s) {
@@ -69,7 +69,7 @@ class Sm {
   }
   void set_trip_count(std::int64_t trips) { trip_count_ = trips; }
   /// The most trips that any warp has completed.
-  [[nodiscard]] std::int64_t most_trips() const { return most_trips_; }
+  [[nodiscard]] std::int64_t max_trips() const { return max_trips_; }
 
   [[nodiscard]] Usage usage() const {
     Usage usage{.cycles = std::max(end_, load_store_.drain_time()),
@@ -168,7 +168,7 @@ class Sm {
       instruction_cache_.fetch(scheduler, line + 1, t);
     }
     if (w.pc == w.start) {
-      most_trips_ = std::max(most_trips_, ++w.trips);
+      max_trips_ = std::max(max_trips_, ++w.trips);
       w.is_done = w.trips == trip_count_;
     }
     const bool is_done = w.is_done;
@@ -224,7 +224,7 @@ class Sm {
   const Machine& m_;
   const Traffic& t_;
   std::int64_t trip_count_;
-  std::int64_t most_trips_ = 0;
+  std::int64_t max_trips_ = 0;
   SmWorkload workload_;
   int working_ = 0;            ///< warps of a block that run the loop
   int blocks_left_ = 0;        ///< not started
@@ -267,7 +267,7 @@ std::function<Usage(std::int64_t)> simulation(const Program& program, const Mach
   return [&program, &machine, &traffic, workload,
           checkpoint = std::make_shared<Checkpoint>()](std::int64_t trips) {
     std::optional<Sm>&sm = checkpoint->sm, &saved = checkpoint->saved;
-    if (saved && saved->most_trips() < trips)
+    if (saved && saved->max_trips() < trips)
       sm.emplace(*saved).set_trip_count(trips);
     else
       sm.emplace(program, machine, traffic, workload, trips);

@@ -63,7 +63,7 @@ Variant bounded(const std::string& suffix = "") {
       "bounds" + std::to_string(threads) + "x" + std::to_string(blocks) + suffix,
       RegisterRoute::launch_bounds, std::min(255, 65536 / (threads * blocks) / 8 * 8),
       reinterpret_cast<const void*>(bounded_entry<Body, threads, blocks>));
-  v.promised_threads = threads * blocks;
+  v.launch_bounds_threads = threads * blocks;
   v.fixed_block_size = threads;
   return v;
 }

@@ -141,7 +141,7 @@ struct StencilKernel {
               problem.work = {.bytes = 2.0 * sizeof(float) * static_cast<double>(points),
                               .flop = (1.0 + 2 * neighbours) * static_cast<double>(points)};
               problem.poison = [&arena, points] { arena.poison_output(points * sizeof(float)); };
-              problem.reference_reaches = true;
+              problem.reference_covers_timed = true;
               problem.mismatch = [&arena, shape, points] {
                 const auto step = static_cast<std::size_t>(Stencil::plane(shape.threads()));
                 constexpr RandomInput<float> input;

@@ -119,7 +119,7 @@ const void* entry_of(const Form& f) {
 void add(const Form& f) {
   const std::uint64_t lines = f.bytes / sizeof(Line);
   const int loads = f.timed ? device::timed_chase_loads : 1;  // per iteration
-  constexpr double reading_the_clock = 60;                    // cycles per iteration, about
+  constexpr double clock_read_cycles = 60;                    // cycles per iteration, about
   constexpr std::int64_t check_iterations = 100;
   add_variant({
       .family = "pointer_chase",
@@ -130,7 +130,7 @@ void add(const Form& f) {
       .dials = {.data_type = "u64", .bytes_per_access = sizeof(Line*), .working_set_bytes = f.bytes},
       .ceiling = Ceiling::none,
       .iteration = {.dram_bytes = f.cold ? double(loads * sizeof(Line*)) : 0.0,
-                    .latency_cycles = loads * f.latency_cycles + (f.timed ? reading_the_clock : 0)},
+                    .latency_cycles = loads * f.latency_cycles + (f.timed ? clock_read_cycles : 0)},
       .flow = {.working_warps = [](int) { return 1; },
                .l2_bytes = f.cold || f.cache == Cache::l1 ? 0.0 : double(loads * sizeof(Line*)),
                .reused_bytes = f.cold || f.cache == Cache::l2 ? 0.0 : double(loads * sizeof(Line*)),
@@ -165,7 +165,7 @@ void add(const Form& f) {
             problem.poison = [&arena, shape] {
               arena.poison_output(static_cast<std::size_t>(shape.grid_size) * sizeof(Walk));
             };
-            problem.reference_reaches = true;
+            problem.reference_covers_timed = true;
             problem.mismatch = [=, &arena] { return mismatch_of(arena, 0, shape.grid_size, lines, steps); };
             problem.own_cycles_per_iteration = [=, &arena] {
               return cycles_per_load(arena, 0, shape.grid_size, loads);

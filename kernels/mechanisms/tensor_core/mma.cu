@@ -139,7 +139,7 @@ void add_mma(int accumulators, const void* entry) {
                     .latency_cycles = 33.0 * mma_per_iteration / accumulators,
                     .pipe_cycles_per_warp = 1.6 * mma_per_iteration},
       .instructions = {{"HMMA", mma_per_iteration}},
-      .least_cc = 80,
+      .min_cc = 80,
       .l2_before = L2::warm,
       .check_iterations = 3,  // odd, so that the signs cannot cancel
       .prepare =

@@ -46,7 +46,7 @@ void add_split() {
              .hot_loops = 2,
              .loop_trips = {0, 1, 0, 0, 0},  // the consumers'
              .working_warps = [](int) { return 4 * consumers; },
-             .promised_threads = specialised_threads,
+             .launch_bounds_threads = specialised_threads,
              .consumer_registers = consumer_registers,
              .check_iterations = iterations_to_check,
              .smem_bytes = Stream::smem_bytes,

@@ -70,7 +70,7 @@ void add_streamed() {
        .loop_trips = streams_a && streams_b ? std::vector<double>{0, 1, 0, 0, 0}
                                             : std::vector<double>{0, 1, 0, 0, 0, 0},  // the consumers'
        .working_warps = [](int) { return 4 * consumers; },
-       .promised_threads = specialised_threads,
+       .launch_bounds_threads = specialised_threads,
        .entry = reinterpret_cast<const void*>(bounded_entry<Producer, specialised_threads, 1>)});
   using Everyone = Pipelined<Stream>;
   add({.name = "wgmma-pipelined",

@@ -170,7 +170,7 @@ struct Form {
   int hot_loops = 1;
   std::vector<double> loop_trips = {};
   std::function<int(int)> working_warps = {};  ///< see Flow
-  int promised_threads = 0;
+  int launch_bounds_threads = 0;
   int consumer_registers = 0;         ///< that setmaxnreg gives a consumer's thread: spills are expected
   std::int64_t check_iterations = 0;  ///< odd, so that the signs cannot cancel
   std::size_t smem_bytes = 0;
@@ -185,10 +185,10 @@ inline void add_wgmma(const Form& f) {
   dials.tile_width = f.columns;
   dials.stages = f.stages;
   dials.bytes_in_flight = static_cast<std::size_t>(f.bytes_in_flight);
-  if (f.promised_threads != 0) {
+  if (f.launch_bounds_threads != 0) {
     dials.route = RegisterRoute::launch_bounds;
     dials.register_cap =
-        f.consumer_registers != 0 ? f.consumer_registers : 65536 / f.promised_threads / 8 * 8;
+        f.consumer_registers != 0 ? f.consumer_registers : 65536 / f.launch_bounds_threads / 8 * 8;
   }
   add_variant({
       .family = "tensor_core",
@@ -203,9 +203,9 @@ inline void add_wgmma(const Form& f) {
       .hot_loops = f.hot_loops,
       .loop_trips = f.loop_trips,
       .may_spill = f.consumer_registers > 0,
-      .promised_threads = f.promised_threads,
+      .launch_bounds_threads = f.launch_bounds_threads,
       .fixed_block_size = f.block_size,
-      .least_cc = 90,
+      .min_cc = 90,
       .only_this_cc = true,
       .l2_before = L2::warm,
       .check_iterations = f.check_iterations,

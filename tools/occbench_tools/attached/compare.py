@@ -18,7 +18,7 @@ from occbench_tools.attached.text import (
     short_name,
     time_of,
 )
-from occbench_tools.command import Refused
+from occbench_tools.command import CommandError
 from occbench_tools.compare import digest, show
 from occbench_tools.compare.comparison import names_of
 from occbench_tools.compare.environment import DIFFERENT, SAME_DEVICE, device_relation
@@ -36,11 +36,11 @@ OF_A_RUN = ("by", "predict_for", "export_benchmark", "export_bencher", "allow_mo
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compares and prints; the exit code. Raises Refused, LookupError, and as read_attached does."""
+    """Compares and prints; the exit code. Raises CommandError, LookupError, and as read_attached does."""
     if len(options.candidates) > 1:
-        raise Refused(2, "folders of `occbench attach` are compared two at a time: name one CANDIDATE")
+        raise CommandError(2, "folders of `occbench attach` are compared two at a time: name one CANDIDATE")
     if option := next((name for name in OF_A_RUN if getattr(options, name)), None):
-        raise Refused(2, f"--{option.replace('_', '-')} is not for folders of `occbench attach`")
+        raise CommandError(2, f"--{option.replace('_', '-')} is not for folders of `occbench attach`")
     threshold = None if options.threshold is None else options.threshold / 100
     old, new = (read(path) for path in (options.base, options.candidates[0]))
     changes = compare(old, new, threshold)
@@ -61,11 +61,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def read(path: Path) -> Attached:
-    """The folder. Raises Refused with its name where it cannot be read."""
+    """The folder. Raises CommandError with its name where it cannot be read."""
     try:
         return read_attached(path, launches=True)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Refused(4, reason(path, error)) from error
+        raise CommandError(4, reason(path, error)) from error
 
 
 def headline(changes: Changes) -> list[str]:
@@ -98,7 +98,7 @@ def warnings(changes: Changes) -> list[str]:
     old, new = changes.old, changes.new
     lines = [*old.warnings, *new.warnings]
     if old.env["program"] != new.env["program"]:
-        lines.append(f"the programs were called in other words: {old.program} -> {new.program}")
+        lines.append(f"the command lines differ: {old.program} -> {new.program}")
     if old.env.get("options") != new.env.get("options"):
         lines.append("attach had other options: verdicts may differ for that alone")
     timings = [{p.get("timing", "events") for p in run.env["processes"]} for run in (old, new)]

@@ -91,7 +91,9 @@ def read_attached(path: Path, launches: bool = False) -> Attached:
     refuse("arms.csv", arms, "kernel_id", twice, "has this arm twice")
     for name, rows in (("arms.csv", arms), ("launches.csv", launch_rows), ("registers.csv", caps)):
         if rows is not None:
-            refuse(name, rows, "kernel_id", ~rows["kernel_id"].isin(kernels["kernel_id"]), "is no kernel's")
+            refuse(
+                name, rows, "kernel_id", ~rows["kernel_id"].isin(kernels["kernel_id"]), "is not a kernel's"
+            )
     whole = {gpu.get("uuid"): gpu.get("sm_count") for gpu in env["gpus"]}
     sms = kernels["sm_count"]
     kernels["part_sms"] = sms.where((sms > 0) & (sms < pd.to_numeric(kernels["gpu_uuid"].map(whole))))

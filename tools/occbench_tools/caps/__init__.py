@@ -35,16 +35,16 @@ from occbench_tools.caps.timing import Times, output_of, program_words, time_all
 from occbench_tools.caps.toolchain import (
     OWN_FAILURE,
     Children,
-    Failed,
     Script,
+    StepError,
     compiler_words,
     dryrun,
     ending_children,
     run_steps,
 )
-from occbench_tools.command import Refused, entry, occbench, parser_of
+from occbench_tools.command import CommandError, entry, occbench, parser_of
 from occbench_tools.escape import printable
-from occbench_tools.lines import complain
+from occbench_tools.lines import print_error
 
 Builder = Callable[[list[Limit | None], frozenset[str]], list[Build]]
 ENDED = (signal.SIGTERM, signal.SIGHUP)
@@ -70,7 +70,7 @@ def seconds(text: str) -> float:
     """90s, 30m or 1h; a number alone is of seconds."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)([smh]?)", text)
     if not found or float(found[1]) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no time; 90s, 30m or 1h is one")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a time; 90s, 30m or 1h is one")
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
@@ -118,11 +118,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def numbers(text: str | None, what: str, most: int, least: int = 1) -> list[int]:
-    """'64,96' as numbers. Raises Refused."""
+    """'64,96' as numbers. Raises CommandError."""
     found = []
     for word in filter(None, (text or "").split(",")):
         if not word.strip().isdecimal() or not least <= int(word) <= most:
-            raise Refused(2, f"{what} wants whole numbers from {least} to {most}, not '{word}'")
+            raise CommandError(2, f"{what} wants whole numbers from {least} to {most}, not '{word}'")
         found.append(int(word))
     return found
 
@@ -148,10 +148,10 @@ class Work:
             if options.kernel in show.demangle_name(name)
         }
         if not found:
-            raise Refused(2, "the file holds no kernel")
+            raise CommandError(2, "the file holds no kernel")
         if not self.blocks:
             names = ", ".join(sorted(show.demangle_name(name) for name in found)[:5])
-            raise Refused(2, f"no kernel's name holds '{options.kernel}'; it has {names}")
+            raise CommandError(2, f"no kernel's name holds '{options.kernel}'; it has {names}")
         self.names = frozenset(self.blocks)
         self.program = program
         self.options = options
@@ -213,7 +213,7 @@ class Work:
         limits = [(builds[n].limit or Limit())._replace(spills_to_smem=True) for n in spilling]
         twins = dict(zip(spilling, build(limits, self.names), strict=True))
         if not twins:
-            complain("occbench caps", "--smem-spilling: nothing spills registers")
+            print_error("occbench caps", "--smem-spilling: nothing spills registers")
         return [twin for n, each in enumerate(builds) for twin in (each, twins.get(n)) if twin]
 
     def footprint(
@@ -235,42 +235,44 @@ def distinct_builds(builds: list[Build]) -> list[Build]:
 
 
 def run(options: argparse.Namespace, words: list[str], children: Children) -> int:
-    """Builds, times, prints; returns the exit code. Raises Refused."""
+    """Builds, times, prints; returns the exit code. Raises CommandError."""
     program = occbench()
     compiler, output = compiler_words(words)
     call = program_words(options.run, output)
     if options.run and not call:
-        raise Refused(
+        raise CommandError(
             2, f"none of the words of --run is what nvcc makes, '{output or 'a.out'}'; {{}} stands for it"
         )
     if options.run and ({"-c", "-dc", "-cubin", "-fatbin"} & set(compiler)):
-        raise Refused(2, "--run needs a program, and nvcc is told to make none; leave -c away")
+        raise CommandError(2, "--run needs a program, and nvcc is told to make none; omit -c")
     if options.roles is not None and (options.caps or options.bounds):
-        raise Refused(2, "--roles takes the place of --caps and --bounds: one at a time")
+        raise CommandError(2, "--roles takes the place of --caps and --bounds: one at a time")
     with tempfile.TemporaryDirectory(prefix="occbench-caps-", ignore_cleanup_errors=True) as place:
         folder = Path(place) / "keep"
         folder.mkdir()
         script = dryrun(compiler, folder, children)
         try:
             run_steps(script.front, script.env, children)
-        except Failed as failed:
-            raise Refused(failed.code, f"{compiler[0]}: {failed}") from None
+        except StepError as failed:
+            raise CommandError(failed.code, f"{compiler[0]}: {failed}") from None
         work = Work(options, script, program)
         settings = dict(arch=work.arch, whole=bool(call), jobs=options.jobs, children=children)
         build = partial(build_all, script, **settings)
         (own,) = build([None], work.names)
         if own.why_not:
-            raise Refused(1, f"{compiler[0]}: {own.why_not}")
+            raise CommandError(1, f"{compiler[0]}: {own.why_not}")
         builds = work.build_everything(own, script, build)
         times: list[Times] = []
         if call:
             if own.waits:
-                raise Refused(1, f"the source as it is {'; '.join(own.waits.values())}: it is not run")
+                raise CommandError(1, f"the source as it is {'; '.join(own.waits.values())}: it is not run")
             times = time_all(
                 distinct_builds(builds), call, options.rounds, options.value, children, options.timeout
             )
             if times[0].why_not:
-                raise Refused(times[0].code, f"{options.run[0]}, the source as it is: {times[0].why_not}")
+                raise CommandError(
+                    times[0].code, f"{options.run[0]}, the source as it is: {times[0].why_not}"
+                )
         show.show(
             options.format, work.program, work.device, work.arch, work.footprint, work.blocks, builds, times
         )
@@ -288,7 +290,9 @@ def main(arguments: list[str] | None = None) -> int:
         print(device_list(occbench()))
         return 0
     if cut + 1 >= len(words):
-        raise Refused(2, "the compiler's call is missing: occbench caps -- nvcc -O3 -arch=sm_90 kernel.cu -c")
+        raise CommandError(
+            2, "the compiler's call is missing: occbench caps -- nvcc -O3 -arch=sm_90 kernel.cu -c"
+        )
     before = {number: signal.signal(number, exit_by_signal) for number in ENDED}
     try:
         with ending_children(Children()) as children:
@@ -296,7 +300,7 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
-        raise Refused(OWN_FAILURE, printable(str(error))) from None
+        raise CommandError(OWN_FAILURE, printable(str(error))) from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

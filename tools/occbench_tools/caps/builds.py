@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from occbench_tools.caps.ptx import Limit, apply_limit
-from occbench_tools.caps.toolchain import OUT, Children, Failed, Ptxas, Script, run_steps
+from occbench_tools.caps.toolchain import OUT, Children, Ptxas, Script, StepError, run_steps
 from occbench_tools.cubin import sections_of, virtual_resources_of
 from occbench_tools.inspect_lines.roles import Pool
 
@@ -138,7 +138,7 @@ def waits_of(build: Build, own: Build, block_sizes: dict[str, int]) -> dict[str,
 def ptxas(
     step: Ptxas, limit: Limit | None, names: frozenset[str], env: dict[str, str], children: Children
 ) -> str:
-    """Runs ptxas with -v, under the limit. Returns its output; raises Failed."""
+    """Runs ptxas with -v, under the limit. Returns its output; raises StepError."""
     command = step.command + " -v"
     if limit:
         edited = apply_limit(step.ptx.read_text(encoding="utf-8", errors="replace"), limit, names)
@@ -148,7 +148,7 @@ def ptxas(
             command = re.sub(r"\s--?maxrregcount[= ]\s*\d+", "", command)
     output = run_steps([command], env, children)
     if limit and limit.spills_to_smem and (unsupported := UNSUPPORTED.search(output)):
-        raise Failed(1, unsupported[1])
+        raise StepError(1, unsupported[1])
     return output
 
 
@@ -198,7 +198,7 @@ def build(
         done.program = own.folder / OUT if whole else None
         if not links and any(" --compile-only " in step.command for step in own.ptxas):
             done.remark = done.remark or "not linked: at least these registers; give caps the whole link"
-    except (Failed, OSError) as error:
+    except (StepError, OSError) as error:
         done.uses.clear()  # may be filled before the step that failed
         done.why_not = str(error)
     return done

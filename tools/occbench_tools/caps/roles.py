@@ -9,26 +9,26 @@ from occbench_tools.caps.builds import Build
 from occbench_tools.caps.ptx import Limit
 from occbench_tools.caps.ptx import requests as requests_of
 from occbench_tools.caps.toolchain import Script
-from occbench_tools.command import Refused
+from occbench_tools.command import CommandError
 from occbench_tools.inspect_lines.listing import read_listing
 from occbench_tools.inspect_lines.pressure import mark_spills
 from occbench_tools.inspect_lines.roles import LEAST, MOST, UNIT, Pool, pool_of
-from occbench_tools.lines import complain
+from occbench_tools.lines import print_error
 from occbench_tools.sass import Failure, Skip
 
 MOST_SPLITS = 24  # that are built if none is named
 
 
 def pool_of_build(build: Build, kernel: str, arch: str, block_size: int) -> Pool | None:
-    """The warp roles of a build's kernel and their register requests. Raises Refused."""
+    """The warp roles of a build's kernel and their register requests. Raises CommandError."""
     if not build.cubin or kernel not in build.uses:
         return None
     try:
         listing = read_listing(build.cubin, arch, kernel)
     except Skip as missing:
-        raise Refused(5, str(missing)) from None
+        raise CommandError(5, str(missing)) from None
     except Failure as unreadable:
-        raise Refused(1, str(unreadable)) from None
+        raise CommandError(1, str(unreadable)) from None
     use = build.uses[kernel]
     row = {
         "block_size": block_size,
@@ -112,22 +112,24 @@ class Requests:
 
 
 def kernel_with_roles(own: Build, names: frozenset[str]) -> str:
-    """The one kernel with setmaxnreg in its code. Raises Refused."""
+    """The one kernel with setmaxnreg in its code. Raises CommandError."""
     found = [name for name, use in own.uses.items() if name in names and use.requests]
     if not found:
         remark = f": {own.remark}" if own.remark else ""
-        raise Refused(2, f"no kernel moves registers between its warps (setmaxnreg){remark}")
+        raise CommandError(2, f"no kernel moves registers between its warps (setmaxnreg){remark}")
     if len(found) > 1:
-        raise Refused(2, f"--roles takes one kernel, and {len(found)} move registers; --kernel names one")
+        raise CommandError(
+            2, f"--roles takes one kernel, and {len(found)} move registers; --kernel names one"
+        )
     return found[0]
 
 
 def read_requests(script: Script, own: Build, kernel: str) -> Requests:
-    """The requests of the source as it is, whose pool has been read. Raises Refused."""
+    """The requests of the source as it is, whose pool has been read. Raises CommandError."""
     if own.pool is None:
-        raise Refused(2, "its blocks are not of whole warpgroups (128 threads): who asks cannot be read")
+        raise CommandError(2, "its blocks are not of whole warpgroups (128 threads): who asks cannot be read")
     if not own.pool.is_read:
-        raise Refused(2, "which warpgroup takes which branch before setmaxnreg cannot be read")
+        raise CommandError(2, "which warpgroup takes which branch before setmaxnreg cannot be read")
     actions: dict[int, set[str]] = {}
     for step in script.ptxas:
         text = step.ptx.read_text(encoding="utf-8", errors="replace")
@@ -135,7 +137,7 @@ def read_requests(script: Script, own: Build, kernel: str) -> Requests:
             actions.setdefault(count, set()).update(action)
     counts = tuple(role.request for role in own.pool.roles)
     if not set(actions) <= set(counts):
-        raise Refused(2, "a warpgroup asks for registers more than once: its splits are not tried")
+        raise CommandError(2, "a warpgroup asks for registers more than once: its splits are not tried")
     return Requests(counts, tuple(len(role.warpgroups) for role in own.pool.roles), actions)
 
 
@@ -150,19 +152,21 @@ def launch_registers(requests: Requests, own: Build, kernel: str, build: Callabl
 
 
 def chosen_splits(requests: Requests, launch: int, named: str) -> list[tuple[int, ...]]:
-    """The splits in `named`, as '24/240,40/232', else the legal ones. Raises Refused."""
+    """The splits in `named`, as '24/240,40/232', else the legal ones. Raises CommandError."""
     if not named:
         splits, count = requests.nearest(launch)
         if count > len(splits):
             nearest = f"the {len(splits)} nearest to the source's of {count} legal splits; name others"
-            complain("occbench caps", f"--roles tries {nearest}: --roles {'/'.join(map(str, splits[0]))},...")
+            print_error(
+                "occbench caps", f"--roles tries {nearest}: --roles {'/'.join(map(str, splits[0]))},..."
+            )
         return splits
     found = []
     for text in named.split(","):
         words = text.split("/")
         if not all(word.isdecimal() and len(word) <= 3 for word in words):
-            raise Refused(2, f"--roles wants splits as 24/240, not '{text}'")
+            raise CommandError(2, f"--roles wants splits as 24/240, not '{text}'")
         found.append(tuple(map(int, words)))
         if why_not := requests.why_not(found[-1], launch):
-            raise Refused(2, f"--roles {text}: {why_not}")
+            raise CommandError(2, f"--roles {text}: {why_not}")
     return found

@@ -228,7 +228,7 @@ def show(
     builds: list[Build],
     times: list[Times],
 ) -> None:
-    """Prints. Raises Refused where calc does not know the device."""
+    """Prints. Raises CommandError where calc does not know the device."""
     found = {kernel: list(rows_of(program, device, footprint, kernel, builds, times)) for kernel in blocks}
     if form == "csv":
         writer = csv.DictWriter(sys.stdout, COLUMNS, extrasaction="ignore", lineterminator="\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from occbench_tools.caps.ptx import Limit
-from occbench_tools.command import Refused
+from occbench_tools.command import CommandError
 from occbench_tools.programs import run_program
 
 NO_OCCBENCH = "no occbench to ask for occupancy: build it, name it in OCCBENCH, or pip install occbench"
@@ -55,15 +55,15 @@ def device_of(arch: str) -> str:
 
 
 def residencies(program: Path | None, device: str, footprints: list[Footprint]) -> list[Residency]:
-    """By the package occbench where it is installed and knows the device, else by calc. Raises Refused."""
+    """By the package occbench if installed and if it knows the device, else by calc. Raises CommandError."""
     try:
         return by_package(device, footprints)
     except ImportError:
         if not program:
-            raise Refused(5, NO_OCCBENCH) from None
+            raise CommandError(5, NO_OCCBENCH) from None
     except ValueError as error:  # such as a device of this machine
         if not program:
-            raise Refused(2, str(error)) from None
+            raise CommandError(2, str(error)) from None
     return by_program(program, device, footprints)
 
 
@@ -80,28 +80,28 @@ def by_package(device: str, footprints: list[Footprint]) -> list[Residency]:
 
 
 def by_program(program: Path, device: str, footprints: list[Footprint]) -> list[Residency]:
-    """Raises Refused."""
+    """Raises CommandError."""
     rows = [",".join(map(str, (device, *footprint))) for footprint in footprints]
     try:
         ran = run_program([program, "calc", "--batch", "-"], stdin="\n".join([",".join(COLUMNS), *rows]))
     except OSError as error:
-        raise Refused(5, f"{program}: cannot be run: {error.strerror}") from None
+        raise CommandError(5, f"{program}: cannot be run: {error.strerror}") from None
     if ran.returncode:
-        raise Refused(ran.returncode, ran.stderr.strip().removeprefix("occbench: "))
+        raise CommandError(ran.returncode, ran.stderr.strip().removeprefix("occbench: "))
     answers = list(csv.DictReader(io.StringIO(ran.stdout)))
     if bad := next((row["status"] for row in answers if row["status"].startswith("invalid")), None):
-        raise Refused(2, bad.removeprefix("invalid: "))
+        raise CommandError(2, bad.removeprefix("invalid: "))
     return [Residency(int(row["blocks_per_sm"]), float(row["occupancy"]), row["status"]) for row in answers]
 
 
 def device_list(program: Path | None) -> str:
-    """The names that --device takes, as calc lists them, else those of the package. Raises Refused."""
+    """The names that --device takes, as calc lists them, else those of the package. Raises CommandError."""
     if program:
         return run_program([program, "calc", "--device", "list"]).stdout.rstrip("\n")
     try:
         from occbench.library import devices
     except ImportError:
-        raise Refused(5, NO_OCCBENCH) from None
+        raise CommandError(5, NO_OCCBENCH) from None
     return "\n".join(devices())
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from occbench_tools.command import Refused
+from occbench_tools.command import CommandError
 
 NOT_RUNNABLE, NOT_FOUND, OWN_FAILURE = 126, 127, 125
 # Options that would write beside the user's files; they do not affect machine code.
@@ -22,7 +22,7 @@ OUTPUT = re.compile(r"(-o|--output-file)(=?)(.*)")
 OUT = "occbench-caps-output"
 
 
-class Failed(Exception):
+class StepError(Exception):
     """A failed step: its exit code, and the most telling line of its output."""
 
     def __init__(self, code: int, output: str) -> None:
@@ -50,7 +50,7 @@ class Children:
         """Runs a program, both streams as one. Raises OSError, and subprocess.TimeoutExpired."""
         with self.lock:
             if self.over:
-                raise Failed(130, "interrupted")
+                raise StepError(130, "interrupted")
             child = subprocess.Popen(
                 words, env=env, cwd=cwd, text=True, errors="replace", start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -131,7 +131,7 @@ def compiler_words(words: list[str]) -> tuple[list[str], str | None]:
     """nvcc's command without a launcher before it, -o and dependency options; and the file of -o."""
     at = next((n for n, word in enumerate(words) if Path(word).name.startswith("nvcc")), None)
     if at is None:
-        raise Refused(2, f"'{words[0]}' is no nvcc; write: occbench caps -- nvcc -O3 kernel.cu -c")
+        raise CommandError(2, f"'{words[0]}' is no nvcc; write: occbench caps -- nvcc -O3 kernel.cu -c")
     compiler, output, rest = [words[at]], None, iter(words[at + 1 :])
     for word in rest:
         if word in DEPENDENCIES:
@@ -145,18 +145,18 @@ def compiler_words(words: list[str]) -> tuple[list[str], str | None]:
 
 
 def dryrun(words: list[str], folder: Path, children: Children) -> Script:
-    """The steps of nvcc's words. Raises Refused, with nvcc's own code where it refuses them."""
+    """The steps of nvcc's words. Raises CommandError, with nvcc's own code where it refuses them."""
     env = os.environ | {"TMPDIR": str(folder.parent)}
     call = [*words, "-o", str(folder / OUT), "--dryrun", "--keep", "--keep-dir", str(folder)]
     try:
         ran = children.run(call, env)
     except FileNotFoundError:
-        raise Refused(NOT_FOUND, f"{words[0]}: not found") from None
+        raise CommandError(NOT_FOUND, f"{words[0]}: not found") from None
     except OSError as error:
-        raise Refused(NOT_RUNNABLE, f"{words[0]}: cannot be run: {error.strerror}") from None
+        raise CommandError(NOT_RUNNABLE, f"{words[0]}: cannot be run: {error.strerror}") from None
     lines = [line.removeprefix("#$ ") for line in ran.stdout.splitlines() if line.startswith("#$ ")]
     if ran.returncode:
-        raise Refused(ran.returncode, f"{words[0]}: {Failed(ran.returncode, ran.stdout)}")
+        raise CommandError(ran.returncode, f"{words[0]}: {StepError(ran.returncode, ran.stdout)}")
     script = Script(folder, env)
     for line in lines:
         if assigned := re.match(r"([A-Za-z_]\w*)=(.*)", line):
@@ -164,7 +164,7 @@ def dryrun(words: list[str], folder: Path, children: Children) -> Script:
         elif not line.startswith("rm "):  # of earlier files
             add_step(script, line)
     if not script.ptxas:
-        raise Refused(2, "nvcc would not call ptxas: leave away -ptx, -E and -dlto, and name a real -arch")
+        raise CommandError(2, "nvcc would not call ptxas: omit -ptx, -E and -dlto, and name a real -arch")
     return script
 
 
@@ -183,13 +183,13 @@ def add_step(script: Script, line: str) -> None:
 
 
 def run_steps(steps: list[str], env: dict[str, str], children: Children) -> str:
-    """Runs each step by a shell, as nvcc does. Returns their output. Raises Failed."""
+    """Runs each step by a shell, as nvcc does. Returns their output. Raises StepError."""
     output = ""
     for step in steps:
         ran = children.run(["/bin/sh", "-c", step], env)
         output += ran.stdout
         if ran.returncode:
-            raise Failed(ran.returncode, ran.stdout)
+            raise StepError(ran.returncode, ran.stdout)
     return output
 
 

@@ -18,11 +18,11 @@ from rich.text import Text
 from occbench_tools import escape
 from occbench_tools.cliffs import digest
 from occbench_tools.cliffs.find import EXTRA, WORDS, table_of
-from occbench_tools.command import Refused, add_folder, entry, folders_of, parser_of, reading
+from occbench_tools.command import CommandError, add_folder, entry, folders_of, parser_of, reading
 from occbench_tools.escape import printable
 from occbench_tools.explain.program import document_of
 from occbench_tools.folder import Folder, check_rows, read_folder
-from occbench_tools.lines import complain, write_whole
+from occbench_tools.lines import print_error, write_whole
 from occbench_tools.screen import columns, paint
 
 COLOURS = {"confirmed": "bold", "unpredicted": "bold magenta", "unclear": "yellow", "absent": "dim"}
@@ -37,7 +37,7 @@ def read(folder: Path) -> Folder:
     run = read_folder(folder, samples=has_samples, strict=False)
     check_rows(run.cases)
     for warning in run.warnings:
-        complain("occbench cliffs", warning)
+        print_error("occbench cliffs", warning)
     return run
 
 
@@ -140,7 +140,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.experiment:
             cliffs = cliffs[cliffs["experiment"].isin(options.experiment)]
         if cliffs.empty:
-            raise Refused(1, f"{folder}: no cliff, predicted or not: no sweep of valid rows has any")
+            raise CommandError(1, f"{folder}: no cliff, predicted or not: no sweep of valid rows has any")
         found.append((folder, cliffs))
         run.samples = None  # large, and no longer needed
         runs.append(run)

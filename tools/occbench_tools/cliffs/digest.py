@@ -84,7 +84,7 @@ def main_cliffs(cliffs: pd.DataFrame, room: int, width: int) -> list[str]:
     unexplained = deepest["outcome"] == "unexplained"
     groups = {
         "Not predicted, the deepest first:": deepest[deepest["outcome"] == "unpredicted"],
-        "Against theory for no reason in the data, the worst of each experiment:":
+        "Contradicts theory, unexplained by the data; the worst of each experiment:":
             deepest[unexplained & deepest["against_theory"]].drop_duplicates("experiment"),
         "Seen, the deepest of each experiment:":
             deepest[deepest["outcome"] == "seen"].drop_duplicates("experiment"),

@@ -31,7 +31,7 @@ def find_cliffs(
     beyond the trend on both sides. p_value: of no difference (predicted; by Mann-Whitney where `samples`,
     samples.csv, are given), or of noise alone making such a step anywhere in the sweep (unpredicted).
     verdict: confirmed (as theory says, beyond noise), absent (the effect that theory names is below 1 % over
-    its whole interval), unclear (neither), unpredicted. A modelled run has no intervals. Raises Refused,
+    its whole interval), unclear (neither), unpredicted. A modelled run has no intervals. Raises CommandError,
     ValueError.
     """
     return table_of(ask_program(cases, env, samples))

@@ -21,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 
 from occbench_tools.attached import is_attached
-from occbench_tools.command import Refused, entry, parser_of
+from occbench_tools.command import CommandError, entry, parser_of
 from occbench_tools.compare import digest, export, show, speedup
 from occbench_tools.compare.comparison import Comparison, compare, names_of
 from occbench_tools.compare.environment import DIFFERENT
@@ -76,17 +76,17 @@ def parser() -> argparse.ArgumentParser:
 
 
 def read(path: Path, samples: bool = True) -> Folder:
-    """Raises Refused."""
+    """Raises CommandError."""
     try:
         return read_folder(path, samples=samples)
     except (OSError, ValueError) as error:
-        raise Refused(4, reason(path, error)) from error
+        raise CommandError(4, reason(path, error)) from error
 
 
 def predict(options: argparse.Namespace) -> int:
-    """--predict-for. Raises Refused, OSError."""
+    """--predict-for. Raises CommandError, OSError."""
     if len(options.candidates) > 1 or options.format not in ("table", "csv", "json"):
-        raise Refused(2, "--predict-for takes one CANDIDATE, and the formats table, csv and json")
+        raise CommandError(2, "--predict-for takes one CANDIDATE, and the formats table, csv and json")
     from occbench_tools.compare import predicted
 
     runs = [read(path, samples=False) for path in (options.base, *options.candidates)]
@@ -96,20 +96,22 @@ def predict(options: argparse.Namespace) -> int:
 
 
 def compare_programs(options: argparse.Namespace) -> int:
-    """Compares folders of `occbench attach`. Raises Refused, OSError, ValueError, LookupError."""
+    """Compares folders of `occbench attach`. Raises CommandError, OSError, ValueError, LookupError."""
     folders = [options.base, *options.candidates]
     if other := next((path for path in folders if not is_attached(path)), None):
         if not (other / "env.json").is_file():
-            raise Refused(4, f"{other / 'env.json'}: No such file or directory")
+            raise CommandError(4, f"{other / 'env.json'}: No such file or directory")
         attached = next(path for path in folders if is_attached(path))
-        raise Refused(2, f"{attached} is of `occbench attach`, and {other} is not; compare two of a kind")
+        raise CommandError(
+            2, f"{attached} is of `occbench attach`, and {other} is not; compare two of a kind"
+        )
     from occbench_tools.attached import compare as attached_compare  # imports this package
 
     return attached_compare.run(options)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compares, exports, prints; returns the exit code. Raises Refused, OSError, ValueError, and
+    """Compares, exports, prints; returns the exit code. Raises CommandError, OSError, ValueError, and
     LookupError where the arguments do not fit the folders.
     """
     base = read(options.base)
@@ -218,8 +220,8 @@ def main(arguments: list[str] | None = None) -> int:
             return compare_programs(options)
         return predict(options) if options.predict_for else run(options)
     except (OSError, ValueError) as error:
-        raise Refused(4, reason(options.base, error)) from error
+        raise CommandError(4, reason(options.base, error)) from error
     except LookupError as error:
-        raise Refused(2, error.args[0]) from error
+        raise CommandError(2, error.args[0]) from error
     finally:
         gc.enable()

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from occbench_tools.command import Refused
+from occbench_tools.command import CommandError
 from occbench_tools.compare.align import align
 from occbench_tools.compare.digest import count_text, gpu
 from occbench_tools.compare.speedup import times_text
@@ -22,12 +22,12 @@ ROWS = 30  # kernels of the table, the longest ones
 def table_of(old: Folder, new: Folder, profile: Path, attached: Path | None) -> pd.DataFrame:
     """A row per kernel, longest first: kernel, launches, time_s, dram, speedup, low, high, known.
 
-    attached: the folder of `occbench attach` whose launches count. Raises Refused.
+    attached: the folder of `occbench attach` whose launches count. Raises CommandError.
     """
     pairs, _ = align(old.valid, new.valid, False)
     cases = speedup.pairs_of(old.valid, new.valid, pairs)
     if cases.empty:
-        raise Refused(2, f"{old.path} and {new.path} have no case in common")
+        raise CommandError(2, f"{old.path} and {new.path} have no case in common")
     try:
         read = profile
         kernels = profiles.kernels_of(profile, old.env["gpu"])
@@ -35,10 +35,10 @@ def table_of(old: Folder, new: Folder, profile: Path, attached: Path | None) -> 
             read = attached
             kernels = launched.with_launches(kernels, attached)
     except (OSError, ValueError) as error:
-        raise Refused(4, reason(read, error)) from None
+        raise CommandError(4, reason(read, error)) from None
     has_dram = kernels["dram"].notna()
     if not has_dram.any():
-        raise Refused(4, f"{profile}: no kernel's share of DRAM; ncu's metric is dram__throughput")
+        raise CommandError(4, f"{profile}: no kernel's share of DRAM; ncu's metric is dram__throughput")
     # The trees see only the columns that all kernels have: missing values are not guessed.
     columns = [name for name in features.SHARED if kernels.loc[has_dram, name].notna().all()]
     known = features.of_rows(cases, old.env["gpu"])[columns]
@@ -46,9 +46,9 @@ def table_of(old: Folder, new: Folder, profile: Path, attached: Path | None) -> 
         found = predict.predict(known, cases["speedup"], cases["experiment"], kernels.loc[has_dram, columns])
     except ImportError:
         missing = "--predict-for needs scikit-learn, which is not installed: pip install 'occbench[fleet]'"
-        raise Refused(5, missing) from None
+        raise CommandError(5, missing) from None
     except ValueError as error:
-        raise Refused(2, str(error)) from None
+        raise CommandError(2, str(error)) from None
     table = kernels[["kernel", "launches", "time_s", "dram"]].join(found)
     table["known"] = table["known"].eq(True)
     return table.assign(**{name: table[name].where(table["known"]) for name in ("speedup", "low", "high")})
@@ -95,7 +95,7 @@ def screen(old: Folder, new: Folder, table: pd.DataFrame, width: int) -> list[st
 
 
 def text(old: Folder, new: Folder, profile: Path, attached: Path | None, form: str, width: int) -> str:
-    """The output as table, csv or json. Raises Refused."""
+    """The output as table, csv or json. Raises CommandError."""
     table = table_of(old, new, profile, attached)
     if form == "csv":
         return csv(table)

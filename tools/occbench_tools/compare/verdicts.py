@@ -102,7 +102,7 @@ def visits_of(folder: Folder) -> Visits:
 def keeps_seconds(rows: pd.DataFrame) -> np.ndarray:
     """Which rows take the same seconds at another SM clock: DRAM and the L2 keep their clocks.
 
-    By the bound that the model predicts; where that is no unit, or not known, by the ceiling. In two pairs of
+    By the bound that the model predicts; where that is unknown or not a unit, by the ceiling. In two pairs of
     runs on H100s whose clock rose from 1,980 to 1,995 MHz in the first, 550 cases that DRAM or the L2 binds
     follow 0.03 of it in the median, whatever their ceiling, and 926 that the SM's own units bind 0.96.
     A case's own samples show less: within a run the clock moves too little.

@@ -93,7 +93,7 @@ def plain_launches(text: str) -> pd.DataFrame:
         values = pd.to_numeric(table[name], errors="coerce")
         bad = table[name].notna() & ~(np.isfinite(values) & (values >= 0))
         if bad.any():
-            raise NotNcu(f"column {name}: {str(table.loc[bad, name].iloc[0])[:40]} is no number from 0 on")
+            raise NotNcu(f"column {name}: {str(table.loc[bad, name].iloc[0])[:40]} is not a number from 0 on")
         table[name] = values
     return table.assign(dram=table["dram"] / 100)
 

@@ -113,7 +113,7 @@ def curves(rows: pd.DataFrame, experiments: dict[str, Any]) -> pd.DataFrame:
 
 
 def divergence_value(line: pd.DataFrame, dial: str) -> float | None:
-    """The dial value from which a curve's speed-up diverges; NaN if it never does; None if it is no curve."""
+    """The dial value from which a curve's speed-up diverges; NaN if none; None if it is not a curve."""
     over = line.groupby(dial)["speedup"].median()
     if len(over) < CURVE_POINTS:
         return None

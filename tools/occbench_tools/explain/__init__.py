@@ -19,7 +19,7 @@ from occbench_tools.analysis import pluralize, read_folder
 from occbench_tools.attached import is_attached
 from occbench_tools.attached.findings import headings
 from occbench_tools.attached.folder import read_attached
-from occbench_tools.command import ALL, Refused, entry, newest, parser_of, reading
+from occbench_tools.command import ALL, CommandError, entry, newest, parser_of, reading
 from occbench_tools.curves import what_has_more
 from occbench_tools.escape import as_json, file_name, link, markdown, printable, prose
 from occbench_tools.explain.achieved import occupancy_clauses
@@ -28,7 +28,7 @@ from occbench_tools.explain.program import findings_of
 from occbench_tools.findings import Sentences
 from occbench_tools.folder import gpu_name
 from occbench_tools.folder import read_folder as read_whole
-from occbench_tools.lines import complain, write_whole
+from occbench_tools.lines import print_error, write_whole
 from occbench_tools.screen import fill_lines
 
 WIDTH = 80
@@ -120,10 +120,10 @@ def plain_text(folder: Path, most: int | None = MAIN, only: Collection[str] = ()
 
 
 def program_text(folder: Path, most: int | None, form: str) -> str:
-    """The findings of a folder of `occbench attach`, in a format. Raises as read_attached, Refused."""
+    """The findings of a folder of `occbench attach`, in a format. Raises as read_attached, CommandError."""
     program = read_attached(folder)
     if program.kernels.empty:
-        raise Refused(1, program.why_empty)
+        raise CommandError(1, program.why_empty)
     found = headings(program.findings, folder)
     if form == "json":
         return as_json({heading: words[:most] for heading, words in found.items()})
@@ -153,7 +153,7 @@ def split_words(words: list[str]) -> tuple[Path | None, list[str]]:
 
 
 def print_order(folder: Path, everything: bool, output: Path | None) -> None:
-    """Prints block_order.csv as text, or draws it into a PNG or SVG. Raises Refused."""
+    """Prints block_order.csv as text, or draws it into a PNG or SVG. Raises CommandError."""
     with reading(folder):
         if output is None:
             print(order_text(folder, everything=everything), end="")
@@ -202,7 +202,9 @@ def main(arguments: list[str] | None = None) -> int:
     with reading(folder):
         if is_attached(folder):
             if only:
-                words = f"{only[0]} is no folder, and {folder} is of `occbench attach`: it has no experiments"
+                words = (
+                    f"{only[0]} is not a folder, and {folder} is of `occbench attach`: it has no experiments"
+                )
                 parser.error(printable(words))
             print(program_text(folder, most, options.format), end="")
             return 0
@@ -221,5 +223,5 @@ def main(arguments: list[str] | None = None) -> int:
     print(text, end="")
     notes = read_whole(folder, samples=False, strict=False).warnings
     for note in notes:
-        complain("occbench explain", note)
+        print_error("occbench explain", note)
     return 1 if notes else 0

@@ -47,7 +47,7 @@ def read_order(folder: Path) -> list[Block]:
             name, *numbers = row
             block = Block(name, *(int(number) for number in numbers))
         except (TypeError, ValueError):
-            raise ValueError(f"{FILE}: line {line} is no block") from None
+            raise ValueError(f"{FILE}: line {line} is not a block") from None
         in_range = all(0 <= number < MOST for number in block[1:]) and block.sm < MOST_SMS
         if not in_range or block.end_ns <= block.begin_ns:
             raise ValueError(f"{FILE}: line {line} has a number out of range")

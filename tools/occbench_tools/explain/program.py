@@ -50,7 +50,7 @@ def read_document(folder: Path) -> dict[str, Any] | None:
 def ask_program(
     rows: pd.DataFrame, env: dict[str, Any], samples: pd.DataFrame | None = None
 ) -> dict[str, Any]:
-    """findings.json of these valid rows, of any schema that can be read. Raises Refused, ValueError."""
+    """findings.json of these valid rows, of any schema that can be read. Raises CommandError, ValueError."""
     rows = rows[np.isfinite(rows["throughput"]) & (rows["throughput"] >= 0)]
     if rows.empty:
         return dict(experiments={}, cliffs=[])

@@ -14,12 +14,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from occbench_tools.command import Refused, entry, parser_of
+from occbench_tools.command import CommandError, entry, parser_of
 from occbench_tools.inspect_lines.executed import read_executed
 from occbench_tools.inspect_lines.listing import read_listing
 from occbench_tools.inspect_lines.pressure import pressure_of
 from occbench_tools.inspect_lines.show import as_json, as_text, changed_sources
-from occbench_tools.lines import complain, say
+from occbench_tools.lines import print_error, say
 from occbench_tools.sass import Failure, Skip
 
 NUMBER = (int, float)
@@ -38,7 +38,7 @@ def row_of(text: str) -> dict[str, Any]:
         rows = None
     row = rows[0] if isinstance(rows, list) and rows else None
     if not isinstance(row, dict) or not all(isinstance(row.get(name), kind) for name, kind in FIELDS.items()):
-        raise argparse.ArgumentTypeError("is no row of `inspect --format json`")
+        raise argparse.ArgumentTypeError("is not a row of `inspect --format json`")
     if (row["gains_with"] is None) != (row["gains_occupancy"] is None):
         raise argparse.ArgumentTypeError("has gains_with or gains_occupancy alone")
     return row
@@ -67,11 +67,11 @@ def main(argv: list[str] | None = None) -> int:
             instructions = [step.instruction for step in listing.steps]
             pressure.executed = read_executed(options.executed, instructions)
     except Skip as error:
-        raise Refused(5, str(error)) from None
+        raise CommandError(5, str(error)) from None
     except Failure as error:
-        raise Refused(4, str(error)) from None
+        raise CommandError(4, str(error)) from None
     changed = changed_sources(listing, [container(options.file)])
     for warning in [*pressure.warnings, *[changed] * bool(changed)]:
-        complain("occbench", warning)
+        print_error("occbench", warning)
     say(*(as_json(pressure) if options.format == "json" else as_text(pressure)))
     return 0

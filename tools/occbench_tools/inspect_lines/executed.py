@@ -61,7 +61,7 @@ def tables_of(lines: Iterator[str], report: Path) -> Iterator[Table]:
                 opcode = opcode_of(row[header[SOURCE]])
             except (IndexError, ValueError):
                 raise Failure(
-                    f"{report}, line {reader.line_num}: is no instruction of ncu's source page"
+                    f"{report}, line {reader.line_num}: is not an instruction of ncu's source page"
                 ) from None
             table.opcodes.append(opcode)
             table.executed.append(count)

@@ -22,7 +22,7 @@ from PIL import Image
 
 from occbench_tools import experiments
 from occbench_tools.analysis import read_folder, scale_rows
-from occbench_tools.command import Refused, add_folder, entry, folder_of, parser_of, reading
+from occbench_tools.command import CommandError, add_folder, entry, folder_of, parser_of, reading
 from occbench_tools.escape import escape_for_picture, file_name, picture, printable
 from occbench_tools.explain.program import explain_rows, findings_of
 from occbench_tools.findings import Sentences
@@ -132,5 +132,5 @@ def main(arguments: list[str] | None = None) -> int:
                 write_whole(path, (svg if path.suffix == ".svg" else png)(figure))
                 print(printable(path))
     if not wanted:
-        raise Refused(1, f"{folder}: no valid case")
+        raise CommandError(1, f"{folder}: no valid case")
     return 0

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from occbench_tools.attached import is_attached
-from occbench_tools.command import ALL, Refused, add_folder, entry, folders_of, parser_of, relative
+from occbench_tools.command import ALL, CommandError, add_folder, entry, folders_of, parser_of, relative
 from occbench_tools.escape import file_name, printable
-from occbench_tools.lines import complain, make_folder, reason, write_whole
+from occbench_tools.lines import make_folder, print_error, reason, write_whole
 from occbench_tools.opening import EXPERIMENT, KERNELS, curves, least_occupancy
 from occbench_tools.report import devices
 from occbench_tools.report.page import render
@@ -25,27 +25,29 @@ from occbench_tools.report.payload import Run, document, labels
 
 
 def read_runs(folders: list[Path], allow_model: bool) -> list[Run]:
-    """The folders' runs. Raises Refused; of a model and of a device together only if that is allowed."""
+    """The folders' runs. Raises CommandError; of a model and of a device together only if that is allowed."""
     runs = []
     for folder in folders:
         try:
             runs.append(Run(folder))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise Refused(4, reason(folder, error)) from error
+            raise CommandError(4, reason(folder, error)) from error
     if len({run.is_model for run in runs}) > 1 and not allow_model:
         model = next(run.folder for run in runs if run.is_model)
-        raise Refused(2, f"{model}: a model's run, beside measured ones; --allow-model shows both, marked")
+        raise CommandError(
+            2, f"{model}: a model's run, beside measured ones; --allow-model shows both, marked"
+        )
     if not any(len(run.cases) for run in runs):
-        raise Refused(1, f"{folders[0]}: no valid case")
+        raise CommandError(1, f"{folders[0]}: no valid case")
     return runs
 
 
 def checked_document(runs: list[Run], only: set[str] | None = None) -> dict[str, Any]:
-    """document(); raises Refused with one line where the rows are damaged."""
+    """document(); raises CommandError with one line where the rows are damaged."""
     try:
         return document(runs, only)
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise Refused(4, reason(runs[0].folder, error)) from error
+        raise CommandError(4, reason(runs[0].folder, error)) from error
 
 
 def opening(runs: list[Run]) -> list[dict[str, Any]]:
@@ -81,12 +83,12 @@ def page_parser(word: str, words: str) -> argparse.ArgumentParser:
 
 
 def write(options: argparse.Namespace, folders: list[Path], name: str, text: str) -> None:
-    """Writes the page and says where. Raises Refused."""
+    """Writes the page and says where. Raises CommandError."""
     path = options.output or (folders[0] / name if len(folders) == 1 else Path(name))
     try:
         write_whole(path, text)
     except OSError as error:
-        raise Refused(4, reason(path, error)) from error
+        raise CommandError(4, reason(path, error)) from error
     print(printable(relative(path)))
 
 
@@ -94,7 +96,7 @@ def complain_of_rows(program: str, runs: list[Run]) -> int:
     """Names the rows that were left out; the exit code."""
     for run in runs:
         for note in run.notes:
-            complain(program, f"{run.folder}: {note}; see `occbench validate`")
+            print_error(program, f"{run.folder}: {note}; see `occbench validate`")
     return 1 if any(run.notes for run in runs) else 0
 
 
@@ -115,39 +117,39 @@ def pictures(runs: list[Run], target: Path) -> None:
         try:
             make_folder(into)
         except OSError as error:
-            raise Refused(4, reason(into, error)) from error
+            raise CommandError(4, reason(into, error)) from error
         for experiment in plot.drawable(run.cases):
             path = into / f"{file_name(experiment)}.png"
             if code := plot.main([str(run.folder), "--experiment", experiment, "--output", str(path)]):
-                raise Refused(code, f"{path}: not drawn")
+                raise CommandError(code, f"{path}: not drawn")
 
 
 def write_program_page(options: argparse.Namespace, folders: list[Path]) -> int:
-    """The page on a folder of `occbench attach`; the exit code. Raises Refused."""
+    """The page on a folder of `occbench attach`; the exit code. Raises CommandError."""
     from occbench_tools.attached import page
     from occbench_tools.attached.folder import read_attached
 
     if len(folders) > 1:
         other = next(folder for folder in folders if is_attached(folder))
-        raise Refused(2, f"{other}: of `occbench attach`, which has a page of its own; name it alone")
+        raise CommandError(2, f"{other}: of `occbench attach`, which has a page of its own; name it alone")
     if options.png:
-        raise Refused(2, f"{folders[0]}: of `occbench attach`, which has no pictures for --png")
+        raise CommandError(2, f"{folders[0]}: of `occbench attach`, which has no pictures for --png")
     try:
         program = read_attached(folders[0])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Refused(4, reason(folders[0], error)) from error
+        raise CommandError(4, reason(folders[0], error)) from error
     if program.kernels.empty:
-        raise Refused(1, program.why_empty)
+        raise CommandError(1, program.why_empty)
     for binary in options.binary:
         if not binary.is_file():  # a pipe's other end may never come
-            raise Refused(4, f"{binary}: no file")
+            raise CommandError(4, f"{binary}: no file")
     try:
         document = page.document(program, options.binary)  # asks the program for an old folder's findings
     except ValueError as error:
-        raise Refused(4, reason(folders[0], error)) from error
+        raise CommandError(4, reason(folders[0], error)) from error
     write(options, folders, "report.html", render(document, page.title(program)))
     for note in program.warnings:
-        complain("occbench report", note)
+        print_error("occbench report", note)
     return 1 if program.warnings else 0
 
 
@@ -170,7 +172,7 @@ def main(arguments: list[str] | None = None) -> int:
     if any(map(is_attached, folders)):
         return write_program_page(options, folders)
     if options.binary:
-        raise Refused(2, "--binary goes with a folder of `occbench attach`")
+        raise CommandError(2, "--binary goes with a folder of `occbench attach`")
     runs = read_runs(folders, options.allow_model)
     page = checked_document(runs) | dict(opening=opening(runs))
     write(options, folders, "report.html", render(page, title_of(runs), devices.section(runs)))

@@ -16,14 +16,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from occbench_tools.command import Refused, entry, folders_of
+from occbench_tools.command import CommandError, entry, folders_of
 from occbench_tools.escape import printable
-from occbench_tools.lines import complain, say
+from occbench_tools.lines import print_error, say
 from occbench_tools.programs import run_program
 from occbench_tools.report import complain_of_rows, page_parser, read_runs, write
 from occbench_tools.report.payload import Run, labels
 from occbench_tools.teach.calculator import Calculator, Footprint
-from occbench_tools.teach.figures import Desk
+from occbench_tools.teach.figures import StudentGpu
 from occbench_tools.teach.lab import COLUMNS, Answers, is_typed, rows_of, summary, work_through, write_csv
 from occbench_tools.teach.languages import LANGUAGES, Language, read_language
 from occbench_tools.teach.lessons import LESSONS
@@ -100,7 +100,7 @@ def device_of(run: Run) -> str:
     """The name of a run's GPU for calc."""
     cc = str(run.env["gpu"].get("compute_capability", ""))
     if not re.fullmatch(r"\d{1,2}\.\d", cc):
-        raise Refused(4, f"{run.folder}: env.json has no compute capability")
+        raise CommandError(4, f"{run.folder}: env.json has no compute capability")
     return f"cc{cc}"
 
 
@@ -118,85 +118,85 @@ def is_complete(folder: Path, device: str, calculator: Calculator) -> bool:
 
 
 def measure(device: str, calculator: Calculator, language: Language) -> Path:
-    """The folder of the lab's cases on a device, measured now or completed. Raises Refused."""
+    """The folder of the lab's cases on a device, measured now or completed. Raises CommandError."""
     folder = LABS / (re.sub(r"[^a-z0-9.]+", "-", device.lower().removeprefix("model:")).strip("-.") or "gpu")
     is_there = (folder / "cases.csv").exists()
     if is_there:
-        complain("occbench teach", language.say("reads", folder=folder))
+        print_error("occbench teach", language.say("reads", folder=folder))
         if is_complete(folder, device, calculator):
             return folder
         words = ["--resume", str(folder)]
     else:
         words = ["--device", device, "--output", str(folder)]
         words += ["--experiment", EXPERIMENTS, f"--benchmark_filter={CASES}"]
-        complain("occbench teach", language.say("runs", device=device, folder=folder))
+        print_error("occbench teach", language.say("runs", device=device, folder=folder))
     try:
         done = subprocess.run(
             [calculator.program, "run", *words], stdout=subprocess.PIPE, text=True, check=False
         )
     except OSError as error:
-        raise Refused(4, f"{calculator.program}: {error.strerror}") from error
+        raise CommandError(4, f"{calculator.program}: {error.strerror}") from error
     if done.returncode not in (0, 1):  # it has printed why
         if not is_there:
             sys.exit(done.returncode)
-        complain("occbench teach", f"{folder}: nothing added; read as it is")
+        print_error("occbench teach", f"{folder}: nothing added; read as it is")
     return folder
 
 
-def desks_of(runs: list[Run], calculator: Calculator) -> list[Desk]:
-    """A desk for each run whose architecture calc knows. Raises Refused where it knows none."""
-    desks: list[Desk] = []
-    unknown: Refused | None = None
+def desks_of(runs: list[Run], calculator: Calculator) -> list[StudentGpu]:
+    """A gpu for each run whose architecture calc knows. Raises CommandError where it knows none."""
+    gpus: list[StudentGpu] = []
+    unknown: CommandError | None = None
     for run, label in zip(runs, labels(runs), strict=True):
-        desk = Desk(calculator, device_of(run), label, run)
+        gpu = StudentGpu(calculator, device_of(run), label, run)
         try:
-            desk.ask(Footprint(256))
-            desks.append(desk)
-        except Refused as error:
+            gpu.ask(Footprint(256))
+            gpus.append(gpu)
+        except CommandError as error:
             unknown = error
-    if unknown and not desks:
+    if unknown and not gpus:
         raise unknown
-    return desks
+    return gpus
 
 
 def read_answers(options: argparse.Namespace) -> list[Answers]:
-    """The files of answers. Raises Refused, also where one cannot be created."""
+    """The files of answers. Raises CommandError, also where one cannot be created."""
     for path in filter(None, (*options.check, options.export)):
         folder = path.parent
         if not os.path.isdir(folder):  # False also of a name that is too long
-            raise Refused(4, f"{path}: there is no folder {folder}")
+            raise CommandError(4, f"{path}: there is no folder {folder}")
         if not os.path.exists(path) and not os.access(folder, os.W_OK):
-            raise Refused(4, f"{path}: no permission to write into {folder}")
+            raise CommandError(4, f"{path}: no permission to write into {folder}")
     return [Answers.read(path) for path in dict.fromkeys(options.check)]
 
 
-def check_all(options: argparse.Namespace, files: list[Answers], desk: Desk, language: Language) -> None:
-    """Works through every file of answers, and exports the verdicts. Raises Refused."""
+def check_all(options: argparse.Namespace, files: list[Answers], gpu: StudentGpu, language: Language) -> None:
+    """Works through every file of answers, and exports the verdicts. Raises CommandError."""
     rows = []
-    if desk.run and desk.run.is_model:
-        say(language.say("predicted", label=language.label(desk.label)))
+    if gpu.run and gpu.run.is_model:
+        say(language.say("predicted", label=language.label(gpu.label)))
     for answers in files:
         path = answers.path
-        if answers.device not in ("", desk.label):
-            answers.notes.append(f"{path}: answers for {answers.device}; checked on {desk.label}")
-        answers.device = answers.device or desk.label
+        if answers.device not in ("", gpu.label):
+            answers.notes.append(f"{path}: answers for {answers.device}; checked on {gpu.label}")
+        answers.device = answers.device or gpu.label
         for note in answers.notes:
-            complain("occbench teach", note)
+            print_error("occbench teach", note)
         if is_typed():
             say(language.say("prompt", file=path))
         try:
-            results = work_through(desk, answers, options.lesson, language, options.again)
+            results = work_through(gpu, answers, options.lesson, language, options.again)
         except KeyboardInterrupt:
             if is_typed():
                 say("")  # ends the prompt's line
             wanted = options.lesson or [lesson.id for lesson in LESSONS]
             given = len(answers.by_lesson.keys() & set(wanted))
             text = language.say("interrupted", file=path, given=given, all=len(wanted))
-            raise Refused(130, text) from None
+            raise CommandError(130, text) from None
         if len(results) > 1:
-            who = dict(student=answers.student, label=language.label(desk.label))
+            who = dict(student=answers.student, label=language.label(gpu.label))
             say("", language.say("total", counts=summary(results, language), **who))
-        rows += rows_of(answers, desk.label, results, language)
+        rows += rows_of(answers, gpu.label, results, language)
     if options.export:
         write_csv(options.export, COLUMNS, rows)
         print(printable(options.export))
@@ -224,8 +224,8 @@ def main(arguments: list[str] | None = None) -> int:
     calculator = Calculator(options.occbench)
     if options.sheet and not options.folders:
         device = (options.device or "a100").removeprefix("model:")
-        desk = Desk(calculator, device, device.upper())
-        write_sheet(options.sheet, desk, language)
+        gpu = StudentGpu(calculator, device, device.upper())
+        write_sheet(options.sheet, gpu, language)
         return 0
     if options.device and options.folders:
         command.error("--device measures a run of its own: without DIR")
@@ -234,14 +234,14 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         folders = folders_of(options, "occbench teach")
     runs = read_runs(folders, options.allow_model)
-    desks = desks_of(runs, calculator)
+    gpus = desks_of(runs, calculator)
     if options.sheet:
-        write_sheet(options.sheet, desks[0], language)
+        write_sheet(options.sheet, gpus[0], language)
         return 0
     if options.check:
-        if len(desks) > 1:
+        if len(gpus) > 1:
             command.error("--check reads one run")
-        check_all(options, files, desks[0], language)
+        check_all(options, files, gpus[0], language)
     else:
-        write(options, folders, "teach.html", page(desks))
+        write(options, folders, "teach.html", page(gpus))
     return complain_of_rows("occbench teach", runs)

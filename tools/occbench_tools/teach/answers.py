@@ -4,15 +4,15 @@
 import pandas as pd
 
 from occbench_tools.teach.calculator import Footprint
-from occbench_tools.teach.figures import Desk, Figure, Skipped, cell, constant, loss, number_list, ratio
+from occbench_tools.teach.figures import Figure, Skipped, StudentGpu, cell, constant, loss, number_list, ratio
 
 Figures = dict[str, Figure]
 KIB = 1024
 PERCENT, GBPS = "{:.3g} %", "{:,.0f} GB/s"
 
 
-def one_more_block(desk: Desk) -> Figures:
-    rows = desk.rows("waves", curve="partial waves", blocks_per_sm=1)
+def one_more_block(gpu: StudentGpu) -> Figures:
+    rows = gpu.rows("waves", curve="partial waves", blocks_per_sm=1)
     full, more = rows[rows["waves"] == 1], rows[rows["waves"] > 1]
     if full.empty or more.empty:
         raise Skipped("the run has no full wave with one block more")
@@ -26,14 +26,14 @@ def one_more_block(desk: Desk) -> Figures:
     )
 
 
-def all_warps(desk: Desk) -> Figures:
-    return dict(warps=warp_slots(desk))
+def all_warps(gpu: StudentGpu) -> Figures:
+    return dict(warps=warp_slots(gpu))
 
 
-def barriers(desk: Desk) -> Figures:
+def barriers(gpu: StudentGpu) -> Figures:
     small, large = (
-        desk.rows(
-            "barriers", variant="sync-fma1", block_size=size, warps_per_sm=int(warp_slots(desk).value)
+        gpu.rows(
+            "barriers", variant="sync-fma1", block_size=size, warps_per_sm=int(warp_slots(gpu).value)
         ).iloc[0]
         for size in (64, 512)
     )
@@ -46,19 +46,19 @@ def barriers(desk: Desk) -> Figures:
     )
 
 
-def half_a_warp(desk: Desk) -> Figures:
+def half_a_warp(gpu: StudentGpu) -> Figures:
     foot = Footprint(48)
-    blocks = desk.calc(foot, "blocks_per_sm")
+    blocks = gpu.calc(foot, "blocks_per_sm")
     return dict(
-        answer=desk.calc(foot, "occupancy", PERCENT),
+        answer=gpu.calc(foot, "occupancy", PERCENT),
         blocks=blocks,
-        warps=desk.calc(foot, "warps_per_sm"),
-        in_threads=constant(100 * blocks.value * foot.threads / (32 * warp_slots(desk).value)),
+        warps=gpu.calc(foot, "warps_per_sm"),
+        in_threads=constant(100 * blocks.value * foot.threads / (32 * warp_slots(gpu).value)),
     )
 
 
-def one_lane(desk: Desk) -> Figures:
-    rows = desk.rows("divergence", curve="split-lane")
+def one_lane(gpu: StudentGpu) -> Figures:
+    rows = gpu.rows("divergence", curve="split-lane")
     rows = rows[rows["warps_per_sm"] == rows["warps_per_sm"].max()]
     by_lanes = {int(row["lanes_apart"]): row for _, row in rows.iterrows()}
     if not {0, 1, 16} <= set(by_lanes):
@@ -107,21 +107,21 @@ def slowest_above(rows: pd.DataFrame, best: pd.Series, warps: Figure) -> Figures
 STANDARD_WARPS = (4, 8, 12, 16, 20, 24, 32, 40, 48, 64)  # warps per SM, by preset standard
 
 
-def warp_counts(desk: Desk, variant: str) -> Figures:
+def warp_counts(gpu: StudentGpu, variant: str) -> Figures:
     """The numbers of warps in the run; without a run those of preset standard."""
-    if desk.run:
+    if gpu.run:
         return dict(
-            tried=number_list(sorted(set(desk.rows("latency_hiding", variant=variant)["warps_per_sm"])))
+            tried=number_list(sorted(set(gpu.rows("latency_hiding", variant=variant)["warps_per_sm"])))
         )
-    return dict(tried=number_list(warps for warps in STANDARD_WARPS if warps <= warp_slots(desk).value))
+    return dict(tried=number_list(warps for warps in STANDARD_WARPS if warps <= warp_slots(gpu).value))
 
 
 def best_of(rows: pd.DataFrame) -> pd.Series:
     return rows.loc[rows["throughput"].idxmax()]
 
 
-def fma_warps(desk: Desk) -> Figures:
-    rows = desk.rows("latency_hiding", variant="two-operand-ilp1")
+def fma_warps(gpu: StudentGpu) -> Figures:
+    rows = gpu.rows("latency_hiding", variant="two-operand-ilp1")
     best = best_of(rows)
     figures = least_warps(rows, best)
     return (
@@ -131,61 +131,59 @@ def fma_warps(desk: Desk) -> Figures:
     )
 
 
-def load_warps(desk: Desk) -> Figures:
-    rows = desk.rows("latency_hiding", variant="read-f32-4B-ilp1")
+def load_warps(gpu: StudentGpu) -> Figures:
+    rows = gpu.rows("latency_hiding", variant="read-f32-4B-ilp1")
     return least_warps(rows, best_of(rows)) | dict(best=cell(best_of(rows), "throughput", GBPS))
 
 
-def wide_warps(desk: Desk) -> Figures:
-    narrow, wide = (desk.rows("latency_hiding", variant=f"read-f32-{v}") for v in ("4B-ilp1", "16B-ilp4"))
+def wide_warps(gpu: StudentGpu) -> Figures:
+    narrow, wide = (gpu.rows("latency_hiding", variant=f"read-f32-{v}") for v in ("4B-ilp1", "16B-ilp4"))
     figures = least_warps(wide, best_of(narrow)) | dict(best=cell(best_of(narrow), "throughput", GBPS))
-    return figures | dict(
-        narrow=load_warps(desk)["answer"], wide_best=cell(best_of(wide), "throughput", GBPS)
-    )
+    return figures | dict(narrow=load_warps(gpu)["answer"], wide_best=cell(best_of(wide), "throughput", GBPS))
 
 
-def warp_slots(desk: Desk) -> Figure:
+def warp_slots(gpu: StudentGpu) -> Figure:
     """The warps that an SM holds: blocks of 64 threads with few registers fill it."""
-    return desk.calc(Footprint(64, 16), "warps_per_sm")
+    return gpu.calc(Footprint(64, 16), "warps_per_sm")
 
 
-def small_blocks(desk: Desk) -> Figures:
+def small_blocks(gpu: StudentGpu) -> Figures:
     foot = Footprint(32)
     return dict(
-        answer=desk.calc(foot, "occupancy", PERCENT),
-        slots=desk.calc(foot, "blocks_per_sm"),
-        warps=warp_slots(desk),
+        answer=gpu.calc(foot, "occupancy", PERCENT),
+        slots=gpu.calc(foot, "blocks_per_sm"),
+        warps=warp_slots(gpu),
         all=constant(100),
     )
 
 
-def cliff_of(desk: Desk) -> Footprint:
+def cliff_of(gpu: StudentGpu) -> Footprint:
     """The first footprint of 512 threads that loses a block for its registers."""
-    return Footprint(512, int(desk.calc(Footprint(512, 16), "cliffs.registers_per_thread.loses.value").value))
+    return Footprint(512, int(gpu.calc(Footprint(512, 16), "cliffs.registers_per_thread.loses.value").value))
 
 
-def register_cliff(desk: Desk) -> Figures:
-    start, over = Footprint(512, 16), cliff_of(desk)
+def register_cliff(gpu: StudentGpu) -> Figures:
+    start, over = Footprint(512, 16), cliff_of(gpu)
     last = over._replace(registers=over.registers - 1)
     return dict(
-        answer=desk.calc(start, "cliffs.registers_per_thread.loses.value"),
+        answer=gpu.calc(start, "cliffs.registers_per_thread.loses.value"),
         book=constant(33),
         last=constant(last.registers),
-        blocks=desk.calc(start, "blocks_per_sm"),
-        fewer=desk.calc(over, "blocks_per_sm"),
-        occupancy=desk.calc(last, "occupancy", PERCENT),
-        lower=desk.calc(over, "occupancy", PERCENT),
-        room=desk.calc(over, "allocated_registers_per_block"),
-        held=desk.calc(last, "allocated_registers_per_block"),
-        warps=warp_slots(desk),
+        blocks=gpu.calc(start, "blocks_per_sm"),
+        fewer=gpu.calc(over, "blocks_per_sm"),
+        occupancy=gpu.calc(last, "occupancy", PERCENT),
+        lower=gpu.calc(over, "occupancy", PERCENT),
+        room=gpu.calc(over, "allocated_registers_per_block"),
+        held=gpu.calc(last, "allocated_registers_per_block"),
+        warps=warp_slots(gpu),
     )
 
 
-def cost_of_cliff(desk: Desk) -> Figures:
-    over = cliff_of(desk)
+def cost_of_cliff(gpu: StudentGpu) -> Figures:
+    over = cliff_of(gpu)
 
     def rows_beside_cliff(curve: str) -> tuple[pd.Series, pd.Series]:
-        rows = desk.rows("registers", curve=curve, block_size=512, register_route="maxnreg", local_bytes=0)
+        rows = gpu.rows("registers", curve=curve, block_size=512, register_route="maxnreg", local_bytes=0)
         rows = rows.sort_values("registers_per_thread")
         below, above = (
             rows[rows["registers_per_thread"] < over.registers],
@@ -198,7 +196,7 @@ def cost_of_cliff(desk: Desk) -> Figures:
     before, after = rows_beside_cliff("load")
     fma_before, fma_after = rows_beside_cliff("fma")
     last = over._replace(registers=over.registers - 1)
-    whole, lower = desk.calc(last, "occupancy", PERCENT), desk.calc(over, "occupancy", PERCENT)
+    whole, lower = gpu.calc(last, "occupancy", PERCENT), gpu.calc(over, "occupancy", PERCENT)
     return dict(
         answer=loss(after, before),
         fma=loss(fma_after, fma_before),
@@ -211,85 +209,83 @@ def cost_of_cliff(desk: Desk) -> Figures:
     )
 
 
-def rounded_footprint(desk: Desk) -> tuple[Footprint, bool]:
+def rounded_footprint(gpu: StudentGpu) -> tuple[Footprint, bool]:
     """A footprint whose occupancy plain division gets wrong, and True; else the last one, and False."""
     foot = Footprint(256, 33)
     for registers in (33, 41, 65, 49, 73):
         for threads in (256, 128, 64):
             foot = Footprint(threads, registers)
-            if abs(desk.ask(foot)["occupancy"] - desk.ask(foot)["occupancy_textbook"]) > 0.001:
+            if abs(gpu.ask(foot)["occupancy"] - gpu.ask(foot)["occupancy_textbook"]) > 0.001:
                 return foot, True
     return foot, False
 
 
-def rounded_footprint_figures(desk: Desk) -> Figures:
-    foot, _ = rounded_footprint(desk)
+def rounded_footprint_figures(gpu: StudentGpu) -> Figures:
+    foot, _ = rounded_footprint(gpu)
     return dict(threads=constant(foot.threads), registers=constant(foot.registers))
 
 
-def register_units(desk: Desk) -> Figures:
-    foot, _ = rounded_footprint(desk)
+def register_units(gpu: StudentGpu) -> Figures:
+    foot, _ = rounded_footprint(gpu)
     return dict(
-        answer=desk.calc(foot, "occupancy", PERCENT),
-        divided=desk.calc(foot, "occupancy_textbook", PERCENT),
-        warps=desk.calc(foot, "warps_per_sm"),
-        room=desk.calc(foot, "allocated_registers_per_block"),
+        answer=gpu.calc(foot, "occupancy", PERCENT),
+        divided=gpu.calc(foot, "occupancy_textbook", PERCENT),
+        warps=gpu.calc(foot, "warps_per_sm"),
+        room=gpu.calc(foot, "allocated_registers_per_block"),
         asked=constant(foot.threads * foot.registers),
     )
 
 
-def no_launch(desk: Desk) -> Figures:
+def no_launch(gpu: StudentGpu) -> Figures:
     foot, fewer = Footprint(320, 200), Footprint(256, 200)
     return dict(
-        answer=desk.calc(foot, "blocks_per_sm"),
+        answer=gpu.calc(foot, "blocks_per_sm"),
         divided=constant(1),
-        one=desk.calc(fewer, "blocks_per_sm"),
-        promised=desk.calc(foot, "occupancy_textbook", PERCENT),
+        one=gpu.calc(fewer, "blocks_per_sm"),
+        promised=gpu.calc(foot, "occupancy_textbook", PERCENT),
     )
 
 
-def shared_per_sm(desk: Desk) -> Figures:
+def shared_per_sm(gpu: StudentGpu) -> Figures:
     foot = Footprint(256)
-    answer = desk.ask(foot)
+    answer = gpu.ask(foot)
     used = answer["blocks_per_sm"] * answer["allocated_smem_per_block_bytes"]
     total = (used + answer["unused_per_sm"]["smem_bytes"]) / KIB
     return dict(answer=constant(total, "{:.0f}"), block=constant(48))
 
 
-def footprint_with_reserve(desk: Desk) -> Footprint:
+def footprint_with_reserve(gpu: StudentGpu) -> Footprint:
     """A footprint of shared memory whose blocks plain division gets wrong, if there is one."""
     for kib in (32, *range(8, 49)):
         foot = Footprint(256, 32, kib * KIB)
-        if (answer := desk.ask(foot))["occupancy"] != answer["occupancy_textbook"] and answer[
-            "blocks_per_sm"
-        ]:
+        if (answer := gpu.ask(foot))["occupancy"] != answer["occupancy_textbook"] and answer["blocks_per_sm"]:
             return foot
     return Footprint(256, 32, 32 * KIB)
 
 
-def reserve_figures(desk: Desk) -> Figures:
-    return dict(kib=constant(footprint_with_reserve(desk).smem / KIB))
+def reserve_figures(gpu: StudentGpu) -> Figures:
+    return dict(kib=constant(footprint_with_reserve(gpu).smem / KIB))
 
 
-def shared_memory(desk: Desk) -> Figures:
-    foot = footprint_with_reserve(desk)
-    own = desk.calc(foot, "allocated_smem_per_block_bytes", "{:.0f} KiB")
+def shared_memory(gpu: StudentGpu) -> Figures:
+    foot = footprint_with_reserve(gpu)
+    own = gpu.calc(foot, "allocated_smem_per_block_bytes", "{:.0f} KiB")
     divided = (
-        desk.ask(foot)["occupancy_textbook"] / desk.ask(foot)["occupancy"] * desk.ask(foot)["blocks_per_sm"]
+        gpu.ask(foot)["occupancy_textbook"] / gpu.ask(foot)["occupancy"] * gpu.ask(foot)["blocks_per_sm"]
     )
     return dict(
-        answer=desk.calc(foot, "blocks_per_sm"),
+        answer=gpu.calc(foot, "blocks_per_sm"),
         taken=own,
         divided=constant(round(divided)),
-        occupancy=desk.calc(foot, "occupancy", PERCENT),
+        occupancy=gpu.calc(foot, "occupancy", PERCENT),
         asked=constant(foot.smem / KIB, "{:.0f} KiB"),
         reserved=constant(own.value - foot.smem / KIB, "{:.0f} KiB"),
     )
 
 
-def tiles(desk: Desk) -> Figures:
-    text = best_of(desk.rows("tiled_matmul", variant="textbook-tile16"))
-    registers = best_of(desk.rows("tiled_matmul", variant="register-8x8"))
+def tiles(gpu: StudentGpu) -> Figures:
+    text = best_of(gpu.rows("tiled_matmul", variant="textbook-tile16"))
+    registers = best_of(gpu.rows("tiled_matmul", variant="register-8x8"))
     times = ratio(registers, text, "throughput", "{:.1f}")
     return dict(
         answer=constant(1 if times.high < 1 / 1.05 else 2 if times.low > 1.05 else 3),

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from occbench_tools.command import Refused, occbench
+from occbench_tools.command import CommandError, occbench
 from occbench_tools.programs import run_program
 
 Answer = dict[str, Any]  # what `occbench calc --format json` says of one footprint
@@ -31,23 +31,23 @@ class Footprint(NamedTuple):
 
 
 class Calculator:
-    """`occbench calc`; Refused where there is none, or where it fails."""
+    """`occbench calc`; CommandError where there is none, or where it fails."""
 
     def __init__(self, program: Path | None) -> None:
         found = program or occbench()
         if not found:
-            raise Refused(4, "no occbench to compute with: build it, or name it with --occbench PATH")
+            raise CommandError(4, "no occbench to compute with: build it, or name it with --occbench PATH")
         self.program = str(found)
         self.answers: dict[tuple[Footprint, str], Answer] = {}
 
     def ask(self, footprint: Footprint, device: str) -> Answer:
-        """calc's answer on a footprint and a device, which is a name or ccX.Y. Raises Refused."""
+        """calc's answer on a footprint and a device, which is a name or ccX.Y. Raises CommandError."""
         if (footprint, device) not in self.answers:
             self.answers[footprint, device] = self.run(footprint.command(device))
         return self.answers[footprint, device]
 
     def run(self, words: list[str]) -> Answer:
-        """The answer to a command. Raises Refused."""
+        """The answer to a command. Raises CommandError."""
         command = [self.program, *words, "--format", "json"]
         code = 4
         try:
@@ -60,4 +60,4 @@ class Calculator:
             reason = str(error.strerror)
         except (ValueError, subprocess.TimeoutExpired) as error:
             reason = str(error)
-        raise Refused(code, f"{' '.join(command)}: {reason}")
+        raise CommandError(code, f"{' '.join(command)}: {reason}")

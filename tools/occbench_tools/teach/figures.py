@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of sentences, each with the cells that it comes from, and the desk at which a lesson gets them.
+"""Figures of sentences, each with the cells that it comes from, and the gpu at which a lesson gets them.
 
 A sentence of the lab is a template over figures, so that each number in it can be recomputed from its rows:
 tests/tools/contradictions.py does.
@@ -125,7 +125,7 @@ def all_hold(conditions: str, figures: dict[str, Figure]) -> bool:
 
 
 @dataclass
-class Desk:
+class StudentGpu:
     """A student's GPU: its name for calc, and the run, None without one."""
 
     calculator: Calculator
@@ -134,7 +134,7 @@ class Desk:
     run: Run | None = None
 
     def ask(self, footprint: Footprint) -> Answer:
-        """calc's answer on this GPU. Raises Refused."""
+        """calc's answer on this GPU. Raises CommandError."""
         return self.calculator.ask(footprint, self.device)
 
     def calc(self, footprint: Footprint, key: str, spec: str = "{:,.0f}") -> Figure:

@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from occbench_tools.caps.steps import MOST as MOST_REGISTERS
-from occbench_tools.command import Refused
+from occbench_tools.command import CommandError
 from occbench_tools.escape import printable
 from occbench_tools.lines import reason, say, width_of, write_whole
 from occbench_tools.teach.answers import Figures, warp_slots
 from occbench_tools.teach.calculator import Footprint
-from occbench_tools.teach.figures import Desk, Skipped, all_hold
+from occbench_tools.teach.figures import Skipped, StudentGpu, all_hold
 from occbench_tools.teach.languages import ENGLISH, Language, read_language
 from occbench_tools.teach.lesson import Lesson
 from occbench_tools.teach.lessons import LESSONS
@@ -97,17 +97,17 @@ def number_of(answer: str, language: Language = ENGLISH, unit: str = "choice") -
     return value
 
 
-def most_of(desk: Desk, unit: str) -> float:
+def most_of(gpu: StudentGpu, unit: str) -> float:
     """The highest possible number of a unit on this GPU."""
     if unit == "blocks":
-        return desk.calc(Footprint(32, 16), "blocks_per_sm").value
+        return gpu.calc(Footprint(32, 16), "blocks_per_sm").value
     if unit == "warps":
-        return warp_slots(desk).value
+        return warp_slots(gpu).value
     return dict(percent=100, registers=MOST_REGISTERS).get(unit, math.inf)
 
 
-def value_of(desk: Desk, lesson: Lesson, answer: str, language: Language = ENGLISH) -> float:
-    """The number of a possible answer. Raises ValueError in one line for any other, and Refused."""
+def value_of(gpu: StudentGpu, lesson: Lesson, answer: str, language: Language = ENGLISH) -> float:
+    """The number of a possible answer. Raises ValueError in one line for any other, and CommandError."""
     value = number_of(answer, language, lesson.unit)
     parts = dict(answer=printable(answer[:40]), unit=language.units[lesson.unit])
     if lesson.choices:
@@ -115,7 +115,7 @@ def value_of(desk: Desk, lesson: Lesson, answer: str, language: Language = ENGLI
             raise ValueError(language.say("no_choice", most=len(lesson.choices), **parts))
     elif value < 0 and not lesson.may_be_negative:
         raise ValueError(language.say("negative", **parts))
-    elif value > (most := most_of(desk, lesson.unit)):
+    elif value > (most := most_of(gpu, lesson.unit)):
         raise ValueError(language.say("too_many", most=f"{most:.0f}", **parts))
     return value
 
@@ -129,22 +129,22 @@ def skipping() -> Iterator[None]:
         raise Skipped(f"the run cannot answer it: {error}") from error
 
 
-def figures_at(desk: Desk, lesson: Lesson) -> Figures:
+def figures_at(gpu: StudentGpu, lesson: Lesson) -> Figures:
     """The lesson's figures on this GPU. Raises Skipped."""
     with skipping():
-        return lesson.given(desk) | lesson.figures(desk)
+        return lesson.given(gpu) | lesson.figures(gpu)
 
 
-def question(desk: Desk, lesson: Lesson) -> str:
+def question(gpu: StudentGpu, lesson: Lesson) -> str:
     """The lesson's question on this GPU. Raises Skipped."""
     with skipping():
-        return lesson.ask.format(**lesson.given(desk))
+        return lesson.ask.format(**lesson.given(gpu))
 
 
-def check(desk: Desk, lesson: Lesson, answer: str) -> Checked:
+def check(gpu: StudentGpu, lesson: Lesson, answer: str) -> Checked:
     """An answer checked by the run. Raises ValueError if it cannot be one, and Skipped."""
-    figures = figures_at(desk, lesson)
-    value = value_of(desk, lesson, answer)
+    figures = figures_at(gpu, lesson)
+    value = value_of(gpu, lesson, answer)
     expected, margin = figures["answer"], lesson.precision / 2
     if expected.low - margin - 1e-9 <= value <= expected.high + margin + 1e-9:
         return Checked(lesson, answer, RIGHT, figures)
@@ -178,7 +178,7 @@ class Answers:
 
     @classmethod
     def read(cls, path: Path) -> "Answers":
-        """Reads a file, which need not exist yet. Raises Refused."""
+        """Reads a file, which need not exist yet. Raises CommandError."""
         answers = cls(path, path.stem)
         try:
             if not path.exists():
@@ -187,7 +187,9 @@ class Answers:
             rows = csv.DictReader(io.StringIO(text), strict=True)
             missing = {"lesson", "answer"} - set(rows.fieldnames or ())
             if missing:
-                raise Refused(4, f"{path}: no column {min(missing)}; a file of answers has lesson,answer")
+                raise CommandError(
+                    4, f"{path}: no column {min(missing)}; a file of answers has lesson,answer"
+                )
             known = {lesson.id for lesson in LESSONS}
             unknown: list[str] = []
             for row in rows:
@@ -195,7 +197,7 @@ class Answers:
                 if lesson in known:
                     student = (row.get("student") or "").strip() or answers.student
                     if answers.by_lesson and student != answers.student:
-                        raise Refused(4, f"{path}: holds answers of {answers.student} and of {student}")
+                        raise CommandError(4, f"{path}: holds answers of {answers.student} and of {student}")
                     answers.keep(lesson, (row["answer"] or "").strip())
                     answers.student = student
                     answers.device = (row.get("device") or "").strip() or answers.device
@@ -204,7 +206,7 @@ class Answers:
             more = [f"{path}: {len(unknown) - 1:,} more rows of no lesson"] if len(unknown) > 1 else []
             answers.notes = unknown[:1] + more
         except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise Refused(4, f"{path}: {getattr(error, 'strerror', None) or error}") from error
+            raise CommandError(4, f"{path}: {getattr(error, 'strerror', None) or error}") from error
         return answers
 
     def keep(self, lesson: str, answer: str) -> None:
@@ -217,7 +219,7 @@ class Answers:
         return self.by_lesson.get(lesson.id, [""])[-1]
 
     def add(self, lesson: Lesson, answer: str) -> None:
-        """Adds an answer and writes the file. Raises Refused."""
+        """Adds an answer and writes the file. Raises CommandError."""
         self.keep(lesson.id, answer)
         who = dict(student=self.student, device=self.device)
         rows = [who | dict(lesson=name, answer=text) for name, all in self.by_lesson.items() for text in all]
@@ -225,7 +227,7 @@ class Answers:
 
 
 def write_csv(path: Path, columns: tuple[str, ...], rows: list[dict[str, str]]) -> None:
-    """Raises Refused. A cell that a spreadsheet would take for a formula gets a ' before it."""
+    """Raises CommandError. A cell that a spreadsheet would take for a formula gets a ' before it."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
@@ -234,7 +236,7 @@ def write_csv(path: Path, columns: tuple[str, ...], rows: list[dict[str, str]]) 
     try:
         write_whole(path, text.getvalue())
     except OSError as error:
-        raise Refused(4, reason(path, error)) from error
+        raise CommandError(4, reason(path, error)) from error
 
 
 def escape_formula(value: str) -> str:
@@ -261,12 +263,12 @@ def is_typed() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def prompt_answer(desk: Desk, lesson: Lesson, answer: str, language: Language) -> str | None:
+def prompt_answer(gpu: StudentGpu, lesson: Lesson, answer: str, language: Language) -> str | None:
     """The answer, else one from the prompt, until it is possible; None for an empty one or at the end."""
     while True:
         if answer:
             try:
-                value_of(desk, lesson, answer, language)
+                value_of(gpu, lesson, answer, language)
                 return answer
             except ValueError as error:
                 say(error)
@@ -275,7 +277,7 @@ def prompt_answer(desk: Desk, lesson: Lesson, answer: str, language: Language) -
         except (EOFError, RuntimeError):  # at its end, or closed
             return None
         except UnicodeDecodeError as error:
-            raise Refused(4, f"standard input: not UTF-8: {error.reason}") from None
+            raise CommandError(4, f"standard input: not UTF-8: {error.reason}") from None
         if not answer:
             return None
 
@@ -285,22 +287,24 @@ def verdict_of(verdict: str, language: Language) -> str:
     return language.words[verdict.replace(" ", "_")]
 
 
-def earlier_answer(desk: Desk, lesson: Lesson, answers: Answers) -> Checked | None:
+def earlier_answer(gpu: StudentGpu, lesson: Lesson, answers: Answers) -> Checked | None:
     """The earlier answer, checked; None without one, or where it cannot be checked."""
     try:
-        return check(desk, lesson, answers.last(lesson))
+        return check(gpu, lesson, answers.last(lesson))
     except (ValueError, Skipped):
         return None
 
 
-def ask_and_check(desk: Desk, lesson: Lesson, answers: Answers, again: bool, language: Language) -> Checked:
-    """One lesson: introduction, question, answer, verdict, explanation. Raises Refused."""
+def ask_and_check(
+    gpu: StudentGpu, lesson: Lesson, answers: Answers, again: bool, language: Language
+) -> Checked:
+    """One lesson: introduction, question, answer, verdict, explanation. Raises CommandError."""
     earlier = answers.last(lesson)
     try:
-        figures_at(desk, lesson)  # raises before a question that cannot be checked
-        say(lesson.claim, question(desk, lesson))
-        answer = prompt_answer(desk, lesson, "" if again else earlier, language) or ""
-        if again and not answer and earlier_answer(desk, lesson, answers):
+        figures_at(gpu, lesson)  # raises before a question that cannot be checked
+        say(lesson.claim, question(gpu, lesson))
+        answer = prompt_answer(gpu, lesson, "" if again else earlier, language) or ""
+        if again and not answer and earlier_answer(gpu, lesson, answers):
             answer = earlier
         if not answer:
             say(verdict_of(OPEN, language))
@@ -308,48 +312,48 @@ def ask_and_check(desk: Desk, lesson: Lesson, answers: Answers, again: bool, lan
         say(language.say("answer", answer=answer))
         if answer != earlier:
             answers.add(lesson, answer)
-        done = check(desk, lesson, answer)
+        done = check(gpu, lesson, answer)
     except Skipped as reason:
         say(language.say("verdict", verdict=verdict_of(SKIPPED, language), words=reason))
         return Checked(lesson, earlier, SKIPPED, {}, str(reason))
     verdict = verdict_of(done.verdict, language)
     say(language.say("verdict", verdict=verdict, words=expected_of(done, language)))
     say(*filter(None, (done.overlooked, done.explanation)))
-    for line in command_lines(language.say("see", command=""), attempt(desk, lesson, done.figures)):
+    for line in command_lines(language.say("see", command=""), attempt(gpu, lesson, done.figures)):
         print(printable(line))  # to be pasted: broken nowhere else
     return done
 
 
 def work_through(
-    desk: Desk,
+    gpu: StudentGpu,
     answers: Answers,
     only: list[str] | None = None,
     language: Language = ENGLISH,
     again: bool = False,
 ) -> list[Checked]:
-    """The lessons in order, or only some; `again`: also those that were answered. Raises Refused."""
+    """The lessons in order, or only some; `again`: also those that were answered. Raises CommandError."""
     results = []
     before = set(answers.by_lesson)
     is_brief = is_typed() and any(lesson.id not in before for lesson in LESSONS) and not only and not again
     for place, lesson in enumerate(language.lessons, 1):
         if only and lesson.id not in only:
             continue
-        if is_brief and (known := earlier_answer(desk, lesson, answers)):
+        if is_brief and (known := earlier_answer(gpu, lesson, answers)):
             results.append(known)
             parts = dict(answer=known.answer, verdict=verdict_of(known.verdict, language))
             say(language.say("before", place=f"{place}/{len(LESSONS)}", title=lesson.title, **parts))
             continue
         say("", f"{place}/{len(LESSONS)}  {lesson.title} ({lesson.source}, `{lesson.id}`)")
-        results.append(ask_and_check(desk, lesson, answers, again, language))
+        results.append(ask_and_check(gpu, lesson, answers, again, language))
     if is_typed() and not again and any(each.lesson.id in before for each in results):
         say("", language.say("again"))
     return results
 
 
-def attempt(desk: Desk, lesson: Lesson, figures: Figures) -> list[str]:
+def attempt(gpu: StudentGpu, lesson: Lesson, figures: Figures) -> list[str]:
     """The words of the command that shows the lesson's answer."""
-    folder = shlex.quote(str(desk.run.folder)) if desk.run else "DIR"
-    words = lesson.attempt.format(device=desk.device, **figures).split()
+    folder = shlex.quote(str(gpu.run.folder)) if gpu.run else "DIR"
+    words = lesson.attempt.format(device=gpu.device, **figures).split()
     return [folder if word == "DIR" else word for word in words]
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from occbench_tools.teach.answers import Figures
 from occbench_tools.teach.calculator import Footprint
-from occbench_tools.teach.figures import Desk
+from occbench_tools.teach.figures import StudentGpu
 
 
 class Chart(NamedTuple):
@@ -18,7 +18,7 @@ class Chart(NamedTuple):
     show: tuple[str, ...]
 
 
-def no_figures(_: Desk) -> Figures:
+def no_figures(_: StudentGpu) -> Figures:
     """The figures of a question that has none of the GPU."""
     return {}
 
@@ -39,12 +39,12 @@ class Lesson(NamedTuple):
     claim: str
     ask: str
     unit: str
-    figures: Callable[[Desk], Figures]
+    figures: Callable[[StudentGpu], Figures]
     explain: tuple[tuple[str, str], ...]
     attempt: str
     chart: Chart
     precision: float = 0
-    given: Callable[[Desk], Figures] = no_figures
+    given: Callable[[StudentGpu], Figures] = no_figures
     may_be_negative: bool = False
     choices: tuple[str, ...] = ()
     mistakes: tuple[tuple[str, str], ...] = ()

@@ -7,7 +7,7 @@ from typing import Any
 from occbench_tools.report import checked_document
 from occbench_tools.report.page import render
 from occbench_tools.teach.calculator import Answer, Calculator
-from occbench_tools.teach.figures import Desk, Skipped, all_hold
+from occbench_tools.teach.figures import Skipped, StudentGpu, all_hold
 from occbench_tools.teach.lab import attempt, figures_at, question
 from occbench_tools.teach.lesson import Lesson
 from occbench_tools.teach.lessons import LESSONS
@@ -46,49 +46,48 @@ def table(lesson: Lesson, calculator: Calculator, named: dict[str, str]) -> Part
     return dict(kind="table", head=head, body=body)
 
 
-def explanation(desk: Desk, lesson: Lesson) -> str:
+def explanation(gpu: StudentGpu, lesson: Lesson) -> str:
     """The explanation by calc and the rows of one run, or why there is none."""
     try:
-        figures = figures_at(desk, lesson)
+        figures = figures_at(gpu, lesson)
         text = next(text for condition, text in lesson.explain if all_hold(condition, figures))
         return text.format(**figures)
     except Skipped as reason:
         return f"Skipped: {reason}."
 
 
-def questions(desks: list[Desk], lesson: Lesson) -> Iterator[str]:
+def questions(gpus: list[StudentGpu], lesson: Lesson) -> Iterator[str]:
     """The lesson's questions, one if it is the same on all GPUs."""
     desk_by_question: dict[str, str] = {}
-    for desk in desks:
+    for gpu in gpus:
         try:
-            desk_by_question.setdefault(question(desk, lesson), desk.label)
+            desk_by_question.setdefault(question(gpu, lesson), gpu.label)
         except Skipped as reason:
-            desk_by_question.setdefault(f"Skipped: {reason}.", desk.label)
+            desk_by_question.setdefault(f"Skipped: {reason}.", gpu.label)
     return (
         f"{who}: {words}" if len(desk_by_question) > 1 else words for words, who in desk_by_question.items()
     )
 
 
-def desk_words(desk: Desk) -> str:
+def desk_words(gpu: StudentGpu) -> str:
     """'NVIDIA H200'; for a model 'model of T4, predicted'."""
-    return f"{desk.label}, predicted" if desk.run and desk.run.is_model else desk.label
+    return f"{gpu.label}, predicted" if gpu.run and gpu.run.is_model else gpu.label
 
 
-def section(lesson: Lesson, desks: list[Desk], named: dict[str, str]) -> Part:
+def section(lesson: Lesson, gpus: list[StudentGpu], named: dict[str, str]) -> Part:
     """One lesson as report.js takes it."""
-    calculator = desks[0].calculator
-    ask = [dict(kind="text", text=f"Predict first. {words}") for words in questions(desks, lesson)]
-    found = [dict(kind="text", text=f"{desk_words(desk)}. {explanation(desk, lesson)}") for desk in desks]
+    calculator = gpus[0].calculator
+    ask = [dict(kind="text", text=f"Predict first. {words}") for words in questions(gpus, lesson)]
+    found = [dict(kind="text", text=f"{desk_words(gpu)}. {explanation(gpu, lesson)}") for gpu in gpus]
     footprints = [table(lesson, calculator, named)] if lesson.footprints else []
     before = [dict(kind="text", text=lesson.claim, className="claim"), *ask]
     has_chart = any(
-        desk.run is not None and (desk.run.cases["experiment"] == lesson.chart.experiment).any()
-        for desk in desks
+        gpu.run is not None and (gpu.run.cases["experiment"] == lesson.chart.experiment).any() for gpu in gpus
     )
     try:
-        command = " ".join(attempt(desks[0], lesson, figures_at(desks[0], lesson)))
+        command = " ".join(attempt(gpus[0], lesson, figures_at(gpus[0], lesson)))
     except Skipped:
-        command = f"occbench teach --check answers.csv {desks[0].run.folder if desks[0].run else ''}"
+        command = f"occbench teach --check answers.csv {gpus[0].run.folder if gpus[0].run else ''}"
     after = [dict(kind="heading", text="Try it"), dict(kind="code", text=command)]
     return dict(
         id=lesson.id, title=lesson.title, lead=lesson.source, first=lesson.claim,
@@ -98,10 +97,10 @@ def section(lesson: Lesson, desks: list[Desk], named: dict[str, str]) -> Part:
     )  # fmt: skip
 
 
-def page(desks: list[Desk]) -> str:
-    """The page of runs. Raises Refused."""
-    runs = [desk.run for desk in desks if desk.run]
+def page(gpus: list[StudentGpu]) -> str:
+    """The page of runs. Raises CommandError."""
+    runs = [gpu.run for gpu in gpus if gpu.run]
     data = checked_document(runs, {lesson.chart.experiment for lesson in LESSONS})
-    named = {BOOK: "A100"} | {desk.device: desk.label for desk in desks if desk.device != "cc8.0"}
-    data["sections"] = [section(lesson, desks, named) for lesson in LESSONS]
+    named = {BOOK: "A100"} | {gpu.device: gpu.label for gpu in gpus if gpu.device != "cc8.0"}
+    data["sections"] = [section(lesson, gpus, named) for lesson in LESSONS]
     return render(data, TITLE)

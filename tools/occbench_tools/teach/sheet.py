@@ -9,11 +9,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from occbench_tools.command import Refused
+from occbench_tools.command import CommandError
 from occbench_tools.escape import html, printable
 from occbench_tools.lines import reason, write_whole
 from occbench_tools.programs import run_program
-from occbench_tools.teach.figures import Desk, Skipped
+from occbench_tools.teach.figures import Skipped, StudentGpu
 from occbench_tools.teach.lab import question
 from occbench_tools.teach.languages import ENGLISH, Language
 from occbench_tools.teach.lesson import Lesson
@@ -78,10 +78,10 @@ print(subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=
 """
 
 
-def question_text(desk: Desk, lesson: Lesson, language: Language) -> str:
+def question_text(gpu: StudentGpu, lesson: Lesson, language: Language) -> str:
     """The question for this GPU, or why there is none."""
     try:
-        return question(desk, lesson)
+        return question(gpu, lesson)
     except Skipped as reason:
         return language.say("not_here", why=reason)
 
@@ -91,14 +91,14 @@ def option(language: Language) -> str:
     return "" if language is ENGLISH else f" --language {language.name}"
 
 
-def sheet(desk: Desk, language: Language = ENGLISH) -> str:
+def sheet(gpu: StudentGpu, language: Language = ENGLISH) -> str:
     """The page: each question with a line for the answer."""
 
     def parts() -> Iterator[str]:
         for place, lesson in enumerate(language.lessons, 1):
             yield (
                 f"<section><h2>{place}. {html(lesson.title)}</h2><p class='source'>{html(lesson.source)}. "
-                f"{html(lesson.claim)}</p><p>{html(question_text(desk, lesson, language))}</p>"
+                f"{html(lesson.claim)}</p><p>{html(question_text(gpu, lesson, language))}</p>"
                 f"<p>{html(language.words['prediction'])}<span class='answer'>&nbsp;</span> "
                 f"{html(language.units[lesson.unit])} &emsp; {html(language.words['measured'])}"
                 "<span class='answer'>&nbsp;</span></p></section>"
@@ -106,7 +106,7 @@ def sheet(desk: Desk, language: Language = ENGLISH) -> str:
 
     return PAGE.format(
         language=language.name,
-        title=html(language.say("title", label=desk.label)),
+        title=html(language.say("title", label=gpu.label)),
         style=STYLE,
         words=html(language.words["introduction"]),
         check=html(language.words["check"]),
@@ -115,17 +115,17 @@ def sheet(desk: Desk, language: Language = ENGLISH) -> str:
     )
 
 
-def model_of(desk: Desk) -> str:
-    """The model that a notebook uses without a GPU: the desk's device, or a T4, which clouds lend."""
-    words = ["list", "--preset", "quick", "--experiment", "waves", "--device", f"model:{desk.device}"]
+def model_of(gpu: StudentGpu) -> str:
+    """The model that a notebook uses without a GPU: the gpu's device, or a T4, which clouds lend."""
+    words = ["list", "--preset", "quick", "--experiment", "waves", "--device", f"model:{gpu.device}"]
     try:
-        listed = run_program([desk.calculator.program, *words], limit_s=60)
+        listed = run_program([gpu.calculator.program, *words], limit_s=60)
     except (OSError, subprocess.TimeoutExpired):
         return "t4"
-    return "t4" if listed.returncode else desk.device
+    return "t4" if listed.returncode else gpu.device
 
 
-def notebook(desk: Desk, language: Language = ENGLISH) -> str:
+def notebook(gpu: StudentGpu, language: Language = ENGLISH) -> str:
     """The same as a notebook: a cell that installs, then a question and a cell for each lesson."""
     cells: list[dict[str, object]] = []
 
@@ -141,14 +141,14 @@ def notebook(desk: Desk, language: Language = ENGLISH) -> str:
             )
         )
 
-    introduction = f"{language.words['introduction']} {language.say('note', label=desk.label)}"
+    introduction = f"{language.words['introduction']} {language.say('note', label=gpu.label)}"
     add("markdown", f"# {language.words['heading']}\n\n{introduction}\n")
     add("code", SETUP)
-    helpers = HELPERS.replace("DEVICE", model_of(desk))
+    helpers = HELPERS.replace("DEVICE", model_of(gpu))
     in_language = f" + {option(language).split()}" * (language is not ENGLISH)
     add("code", helpers.replace("OPTION", in_language))
     for place, lesson in enumerate(language.lessons, 1):
-        words = f"{lesson.claim}\n\n**{question_text(desk, lesson, language)}**"
+        words = f"{lesson.claim}\n\n**{question_text(gpu, lesson, language)}**"
         add("markdown", f"## {place}. {lesson.title} ({lesson.source})\n\n{words}\n")
         blank = language.say("blank", unit=language.units[lesson.unit])
         add("code", f'check("{lesson.id}", "")  # {blank}\n')
@@ -171,16 +171,16 @@ def has_font(language: Language) -> bool:
     return found.returncode != 0 or bool(found.stdout.strip())
 
 
-def pdf(desk: Desk, language: Language = ENGLISH) -> bytes:
-    """The page as Chromium prints it. Raises Refused."""
+def pdf(gpu: StudentGpu, language: Language = ENGLISH) -> bytes:
+    """The page as Chromium prints it. Raises CommandError."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if not program:
-        raise Refused(5, f"a PDF needs Chromium, and there is none on the PATH: install it, {INSTEAD}")
+        raise CommandError(5, f"a PDF needs Chromium, and there is none on the PATH: install it, {INSTEAD}")
     if not has_font(language):
-        raise Refused(5, f"no font has Chinese letters: install one, as fonts-noto-cjk, {INSTEAD}")
+        raise CommandError(5, f"no font has Chinese letters: install one, as fonts-noto-cjk, {INSTEAD}")
     with tempfile.TemporaryDirectory() as folder:
         page, printed = Path(folder, "lab.html"), Path(folder, "lab.pdf")
-        page.write_text(sheet(desk, language), encoding="utf-8")
+        page.write_text(sheet(gpu, language), encoding="utf-8")
         # root has no sandbox; the page is this file's own
         as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
         words = [program, *PRINT, *as_root, f"--user-data-dir={folder}/profile", f"--print-to-pdf={printed}"]
@@ -188,16 +188,16 @@ def pdf(desk: Desk, language: Language = ENGLISH) -> bytes:
             subprocess.run([*words, page.as_uri()], capture_output=True, timeout=PRINT_SECONDS, check=True)
             return printed.read_bytes()
         except (OSError, subprocess.SubprocessError) as error:
-            raise Refused(5, f"{program} printed nothing: mend it, {INSTEAD}") from error
+            raise CommandError(5, f"{program} printed nothing: check its installation, {INSTEAD}") from error
 
 
-def write_sheet(path: Path, desk: Desk, language: Language = ENGLISH) -> None:
-    """Writes the sheet in the format of its suffix, and prints its path. Raises Refused."""
+def write_sheet(path: Path, gpu: StudentGpu, language: Language = ENGLISH) -> None:
+    """Writes the sheet in the format of its suffix, and prints its path. Raises CommandError."""
     kinds = {".html": sheet, ".ipynb": notebook, ".pdf": pdf}
     if path.suffix not in kinds:
-        raise Refused(2, f"--sheet {path}: a sheet is FILE.html, FILE.pdf or FILE.ipynb")
+        raise CommandError(2, f"--sheet {path}: a sheet is FILE.html, FILE.pdf or FILE.ipynb")
     try:
-        write_whole(path, kinds[path.suffix](desk, language))
+        write_whole(path, kinds[path.suffix](gpu, language))
     except OSError as error:
-        raise Refused(4, reason(path, error)) from error
+        raise CommandError(4, reason(path, error)) from error
     print(printable(path))

@@ -11,7 +11,7 @@ namespace {
 
 /// The cycles of a round, which is one meeting, in the smallest and the largest blocks at most warps.
 void add_rounds(const View& v, Sentences& clauses) {
-  Places sync = v.of_form("sync");
+  RowIndices sync = v.of_form("sync");
   if (sync.empty()) return;
   const double warps = v.number(v.most(sync, "warps_per_sm"), "warps_per_sm");
   sync = v.only(sync, [&](std::size_t p) { return v.number(p, "warps_per_sm") == warps; });
@@ -32,7 +32,8 @@ void add_rounds(const View& v, Sentences& clauses) {
 }
 
 /// What the code of a barrier whose id is known only at run time costs where as many blocks are resident.
-void add_equal_residency(const View& v, const Places& fixed, const Places& named, Sentences& clauses) {
+void add_equal_residency(const View& v, const RowIndices& fixed, const RowIndices& named,
+                         Sentences& clauses) {
   for (const std::size_t p : fixed)
     for (const std::size_t q : named)
       if (v.number(p, "block_size") == v.number(q, "block_size") &&
@@ -66,9 +67,9 @@ Sentences barriers(const View& v) {
         text("barriers add up to %.0f %% to the time of uneven work (%.0f warps per SM in blocks of ",
              100 * (worst->first - 1), v.number(worst->second, "warps_per_sm")) +
             format_number(v.number(worst->second, "block_size")) + ")",
-        Places{worst->second});
-  const Places fixed = v.of_form("exchange");
-  const Places named = v.of_form("named-runtime");
+        RowIndices{worst->second});
+  const RowIndices fixed = v.of_form("exchange");
+  const RowIndices named = v.of_form("named-runtime");
   const auto sizes = v.by(fixed, "block_size");
   for (const auto& [size, some] : sizes) {
     const auto others = v.by(named, "block_size");
@@ -91,17 +92,17 @@ Sentences barriers(const View& v) {
 }
 
 Sentences block_size_pick(const View& v) {
-  std::map<std::pair<std::string, std::string>, Places> kernels;
+  std::map<std::pair<std::string, std::string>, RowIndices> kernels;
   for (const std::size_t p : v.places) kernels[{v.text(p, "family"), v.text(p, "variant")}].push_back(p);
   std::size_t near = 0;
   std::size_t nearly = 0;
   std::size_t count = 0;
   double largest = 0;
   std::string worst;
-  Places of_each;
-  Places of_worst;
+  RowIndices of_each;
+  RowIndices of_worst;
   for (const auto& [name, line] : kernels) {
-    const Places picked = View::only(
+    const RowIndices picked = View::only(
         line, [&](std::size_t p) { return v.number(p, "block_size") == v.number(p, "block_size_api"); });
     if (picked.empty()) continue;
     const std::size_t pick = v.most(picked);
@@ -131,24 +132,24 @@ Sentences block_size_pick(const View& v) {
 
 Sentences clusters(const View& v) {
   Sentences clauses;
-  const Places lone = v.only([&](std::size_t p) { return v.number(p, "blocks_per_sm") == 1; });
-  const Places several = v.only(lone, [&](std::size_t p) { return v.number(p, "cluster_size") > 1; });
-  const auto of_form = [&](const Places& some, std::string_view form) {
+  const RowIndices lone = v.only([&](std::size_t p) { return v.number(p, "blocks_per_sm") == 1; });
+  const RowIndices several = v.only(lone, [&](std::size_t p) { return v.number(p, "cluster_size") > 1; });
+  const auto of_form = [&](const RowIndices& some, std::string_view form) {
     return v.only(some, [&](std::size_t p) { return v.text(p, "form") == form; });
   };
-  const Places own = of_form(lone, "smem-read");
-  const Places far = of_form(several, "dsmem-read");
+  const RowIndices own = of_form(lone, "smem-read");
+  const RowIndices far = of_form(several, "dsmem-read");
   if (!own.empty() && !far.empty()) {
     const std::size_t mine = v.most(own);
     const std::size_t near = v.least(far, "cluster_size");
     clauses.emplace_back(
-        text("reads of a neighbour block's shared memory reach %.0f %% of the rate of a block's own: ",
+        text("reads of distributed shared memory reach %.0f %% of the rate of a block's own: ",
              100 * v.rows.rate(near) / v.rows.rate(mine)) +
             v.speed(near, false) + " of " + v.speed(mine) +
             text(" in clusters of %.0f", v.number(near, "cluster_size")),
-        Places{near, mine});
+        RowIndices{near, mine});
   }
-  const Places idle = v.only(several, [&](std::size_t p) { return v.number(p, "idle_sms") > 0; });
+  const RowIndices idle = v.only(several, [&](std::size_t p) { return v.number(p, "idle_sms") > 0; });
   if (idle.empty()) {
     clauses.emplace_back("no SM is idle at any cluster size");
   } else {
@@ -166,7 +167,7 @@ Sentences clusters(const View& v) {
       words += "; an FMA chain then " + loss_or_gain(fma[size], fma[1], false);
     clauses.push_back(words);
   }
-  const Places chase = of_form(several, "dsmem-latency");
+  const RowIndices chase = of_form(several, "dsmem-latency");
   if (!chase.empty()) {
     const auto per_load = [&](std::string_view column) {
       return ends_of(chase, [&](std::size_t p) {

@@ -37,7 +37,7 @@ struct Energy {
   }
 
   /// Where a kernel uses least energy, with the share that it saves of the fastest's.
-  [[nodiscard]] std::pair<double, OwnClause> least(const Places& line, std::size_t fast) const {
+  [[nodiscard]] std::pair<double, SpecificFinding> least(const RowIndices& line, std::size_t fast) const {
     constexpr double worth_saying = 0.05;  // so much a launch's energy moved in three runs on one H100
     std::size_t least_row = *std::ranges::max_element(line, {}, [&](std::size_t p) { return per_joule(p); });
     const double saved = 1 - per_joule(fast) / per_joule(least_row);
@@ -50,14 +50,14 @@ struct Energy {
                               (is_fastest ? ", where they are fastest as well"
                                           : text(", %.1f %% less than with %g, where they are fastest",
                                                  100 * saved, v.number(fast, "warps_per_sm")));
-    return {is_fastest ? 0 : saved, {words, Places{least_row}}};
+    return {is_fastest ? 0 : saved, {words, RowIndices{least_row}}};
   }
-  [[nodiscard]] OwnClause rate(std::size_t fast) const {
+  [[nodiscard]] SpecificFinding rate(std::size_t fast) const {
     return {v.what(fast) + " reach " + v.speed(fast) + " in single launches, " +
                 findings::speed(v.rows.rate(fast) * busy_share(fast), v.rows.unit(fast)) +
                 text(" back to back at %.0f W (", v.number(fast, "power_w")) +
                 value_of("energy", "occupancy_theoretical", v.number(fast, "occupancy_theoretical")) + ")",
-            Places{fast}};
+            RowIndices{fast}};
   }
 };
 
@@ -67,10 +67,10 @@ Sentences energy(const View& v) {
   constexpr double most_of_limit =
       1.05;  // of runs from before the harness waited for the board to keep to it
   const Energy launches{v};
-  const Places all = v.only([&](std::size_t p) { return !std::isnan(launches.per_joule(p)); });
+  const RowIndices all = v.only([&](std::size_t p) { return !std::isnan(launches.per_joule(p)); });
   if (all.empty()) return {};
   Sentences clauses;
-  if (const Places idle = View::only(all, [&](std::size_t p) { return launches.is_idle(p); });
+  if (const RowIndices idle = View::only(all, [&](std::size_t p) { return launches.is_idle(p); });
       !idle.empty()) {
     const auto [low, high] = ends_of(idle, [&](std::size_t p) { return launches.busy_share(p); });
     clauses.push_back(
@@ -88,14 +88,14 @@ Sentences energy(const View& v) {
              above.size(), all.size(), limit));
     return clauses;
   }
-  std::map<std::pair<std::string, std::string>, Places> kernels;
+  std::map<std::pair<std::string, std::string>, RowIndices> kernels;
   for (const std::size_t p : all)
     if (!launches.is_idle(p)) kernels[{v.text(p, "family"), v.text(p, "variant")}].push_back(p);
-  std::vector<std::pair<double, OwnClause>> least;
+  std::vector<std::pair<double, SpecificFinding>> least;
   Sentences rates;
   for (const auto& [_, line] : kernels) {
     const std::size_t fast = v.most(line);
-    if (values_of(v.rows, line, "warps_per_sm") >= least_points) least.push_back(launches.least(line, fast));
+    if (values_of(v.rows, line, "warps_per_sm") >= min_points) least.push_back(launches.least(line, fast));
     rates.push_back(launches.rate(fast));
   }
   std::ranges::sort(least, {}, [](const auto& each) { return std::pair(-each.first, each.second.words); });

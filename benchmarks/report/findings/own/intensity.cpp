@@ -10,7 +10,7 @@ namespace {
 
 /// The x at which y first comes to `level`, on straight lines from the origin and between points.
 template <typename Value>
-double first_crossing(const View& v, Places line, std::string_view x, Value y, double level) {
+double first_crossing(const View& v, RowIndices line, std::string_view x, Value y, double level) {
   std::ranges::stable_sort(line, {}, [&](std::size_t p) { return v.number(p, x); });
   double last_x = 0;
   double last_y = 0;
@@ -31,7 +31,7 @@ struct Need {
 std::string of_loads_in_flight(double ilp, double share, const std::vector<Need>& needs,
                                const nlohmann::json& environment) {
   const std::string loads = count_with_noun(ilp, "load") + " in flight";
-  if (needs.size() < least_points)
+  if (needs.size() < min_points)
     return "with " + loads + text(", %zu numbers of FMAs per load are too few to see a cusp", needs.size()) +
            preset_hint(environment);
   const Need& first = needs.front();
@@ -56,10 +56,10 @@ Sentences intensity(const View& v) {
   const auto roof = [&](std::size_t p) { return v.number(p, "percent_of_ceiling"); };
   const auto known = v.only([&](std::size_t p) { return !std::isnan(roof(p)); });
   for (const auto& [ilp, part] : v.by(known, "ilp")) {
-    std::vector<std::pair<double, Places>> lines;
+    std::vector<std::pair<double, RowIndices>> lines;
     double share = 100;
     for (const auto& [fmas, line] : v.by(part, "fma_per_load"))
-      if (values_of(v.rows, line, "warps_per_sm") >= least_points) {
+      if (values_of(v.rows, line, "warps_per_sm") >= min_points) {
         lines.emplace_back(fmas, line);
         share = std::min(share, roof(v.most(line, "percent_of_ceiling")));
       }
@@ -68,18 +68,19 @@ Sentences intensity(const View& v) {
     std::vector<Need> needs;
     for (const auto& [fmas, line] : lines)
       needs.push_back({fmas, first_crossing(v, line, "warps_per_sm", roof, share)});
-    Places rows;
+    RowIndices rows;
     for (const auto& [fmas, line] : lines) rows.push_back(line.front());
     clauses.insert(clauses.begin(), {of_loads_in_flight(ilp, share, needs, v.environment), rows});
   }
   const auto by_ilp = v.by(v.places, "ilp");
   if (by_ilp.empty()) return clauses;
-  const Places most = v.only(by_ilp.rbegin()->second,
-                             [&](std::size_t p) { return v.number(p, "fma_per_load") >= far_from_balance; });
+  const RowIndices most = v.only(by_ilp.rbegin()->second, [&](std::size_t p) {
+    return v.number(p, "fma_per_load") >= far_from_balance;
+  });
   const auto by_fmas = v.by(most, "fma_per_load");
   if (by_fmas.empty()) return clauses;
   const auto& [fmas, line] = *by_fmas.rbegin();
-  if (values_of(v.rows, line, "warps_per_sm") < least_points) return clauses;
+  if (values_of(v.rows, line, "warps_per_sm") < min_points) return clauses;
   const auto rate = [&](std::size_t p) { return v.number(p, "throughput"); };
   const double full = ends_of(line, [&](std::size_t p) {
                         return v.number(p, "warps_per_sm") / v.number(p, "occupancy_theoretical");

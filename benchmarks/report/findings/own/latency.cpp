@@ -10,7 +10,7 @@ namespace occbench::findings {
 Sentences pointer_chase(const View& v) {
   Sentences clauses;
   const auto cycles = [&](std::size_t p) { return v.rows.cycles(p); };
-  const auto median_of = [&](const Places& some, const std::function<double(std::size_t)>& value) {
+  const auto median_of = [&](const RowIndices& some, const std::function<double(std::size_t)>& value) {
     std::vector<double> values;
     for (const std::size_t p : some) values.push_back(value(p));
     return median(values);
@@ -19,9 +19,9 @@ Sentences pointer_chase(const View& v) {
       {{"l1", "L1"}, {"l2", "L2"}, {"dram", "DRAM"}}};
   std::map<std::string_view, double> idle;
   std::string words;
-  Places rows;
+  RowIndices rows;
   for (const auto& [variant, level] : levels) {
-    const Places chain = v.only([&](std::size_t p) { return v.text(p, "variant") == variant; });
+    const RowIndices chain = v.only([&](std::size_t p) { return v.text(p, "variant") == variant; });
     const double count = median_of(chain, [&](std::size_t p) { return cycles_by_events(v, p); });
     if (!(count > 0)) continue;
     rows.push_back(chain.front());
@@ -29,7 +29,7 @@ Sentences pointer_chase(const View& v) {
     words += text(words.empty() ? "%.0f cycles from " : ", %.0f from ", count) + std::string(level);
   }
   if (!idle.empty()) clauses.emplace_back("a dependent load takes " + words, rows);
-  if (const Places loaded = v.of_form("loaded"); !loaded.empty() && idle.contains("dram")) {
+  if (const RowIndices loaded = v.of_form("loaded"); !loaded.empty() && idle.contains("dram")) {
     const std::size_t top = v.most(loaded);
     clauses.push_back("under " + v.speed(top) + " of other reads a load takes " +
                       format_number(std::round(cycles(top))) +
@@ -62,7 +62,7 @@ Sentences pointer_chase(const View& v) {
 
 Sentences shared_latency(const View& v) {
   Sentences clauses;
-  const Places reads = v.of_form("read");
+  const RowIndices reads = v.of_form("read");
   if (!reads.empty()) {
     const double lanes = v.number(v.most(reads, "bank_conflict"), "bank_conflict");
     if (lanes > 1) {
@@ -71,7 +71,7 @@ Sentences shared_latency(const View& v) {
       clauses.emplace_back(
           text("%g lanes on one bank leave %.1f %% of the shared-memory bandwidth; 1/%g is %.1f %%", lanes,
                v.number(best, "percent_of_ceiling"), lanes, 100 / lanes),
-          Places{best});
+          RowIndices{best});
     }
   }
   const auto median_of = [&](std::string_view form) {

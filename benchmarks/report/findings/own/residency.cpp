@@ -50,7 +50,7 @@ struct Cost {
   std::size_t row;
 };
 
-std::optional<Cost> cost_of(const View& v, const std::string& kernel, const Places& part, double usual) {
+std::optional<Cost> cost_of(const View& v, const std::string& kernel, const RowIndices& part, double usual) {
   std::map<std::pair<double, double>, std::map<std::string, double>> arms;  // by occupancy and carve-out
   for (const std::size_t p : part) {
     double& best =
@@ -68,7 +68,7 @@ std::optional<Cost> cost_of(const View& v, const std::string& kernel, const Plac
 }
 
 /// Adds a kernel's gain from a larger L1, unless it is below case_precision.
-void add_worth_of_l1(const View& v, const std::string& kernel, const Places& part, double usual,
+void add_worth_of_l1(const View& v, const std::string& kernel, const RowIndices& part, double usual,
                      Sentences& worth) {
   std::map<std::pair<double, std::string>, std::map<double, double>> by_l1;  // by occupancy and route
   std::set<double> carveouts;
@@ -92,20 +92,20 @@ void add_worth_of_l1(const View& v, const std::string& kernel, const Places& par
 }  // namespace
 
 Sentences registers(const View& v) {
-  const Places capped = v.only([&](std::size_t p) {
+  const RowIndices capped = v.only([&](std::size_t p) {
     return v.text(p, "register_route") == "maxnreg" && v.number(p, "block_size") == 512;
   });
-  std::map<std::string, Places> curves;
+  std::map<std::string, RowIndices> curves;
   for (const std::size_t p : capped) curves[v.text(p, "curve")].push_back(p);
   std::vector<std::pair<double, std::string>> changes;
-  Places rows;
+  RowIndices rows;
   std::optional<std::pair<double, double>> ends;
   for (const auto& [_, line] : curves) {
     const auto side = [&](double count) {
       return v.only(line, [&](std::size_t p) { return v.number(p, "registers_per_thread") == count; });
     };
-    const Places low = side(31);
-    const Places high = side(33);
+    const RowIndices low = side(31);
+    const RowIndices high = side(33);
     if (low.empty() || high.empty()) continue;
     const std::size_t before = v.most(low);
     const std::size_t after = v.most(high);
@@ -127,7 +127,7 @@ Sentences registers(const View& v) {
 
 Sentences same_occupancy(const View& v) {
   const double usual = usual_block_size(v);
-  std::map<std::string, Places> kernels;
+  std::map<std::string, RowIndices> kernels;
   for (const std::size_t p : v.places) kernels[kernel_of(v, p)].push_back(p);
   std::vector<Cost> costs;
   Sentences worth;
@@ -139,7 +139,7 @@ Sentences same_occupancy(const View& v) {
   std::ranges::stable_sort(costs, {}, &Cost::loss);
   const bool is_one = std::ranges::all_of(costs, [&](const Cost& p) { return p.route == costs[0].route; });
   std::vector<std::string> words;
-  Places rows;
+  RowIndices rows;
   for (const Cost& cost : costs) {
     words.push_back(cost.kernel + text(" %.1f %%", 100 * cost.loss) +
                     (is_one ? "" : " (by " + cost.route + ")"));

@@ -64,7 +64,7 @@ Sentences smem_spilling(const View& v) {
   const auto add = [&](const std::vector<Pair>& pairs, const std::string& where) {
     const auto [smem, local] = pairs.front();
     clauses.emplace_back(v.what(smem) + " " + gains(v, pairs) + " against local memory " + where,
-                         Places{smem, local});
+                         RowIndices{smem, local});
   };
   for (const auto& [_, kernel] : kernels) {
     if (!kernel.equal.empty()) add(kernel.equal, "with as many blocks per SM");
@@ -75,8 +75,8 @@ Sentences smem_spilling(const View& v) {
 }
 
 Sentences warp_roles(const View& v) {
-  const Places clean = v.only([&](std::size_t p) { return v.number(p, "local_bytes") == 0; });
-  Places spilling = v.only([&](std::size_t p) { return v.number(p, "local_bytes") > 0; });
+  const RowIndices clean = v.only([&](std::size_t p) { return v.number(p, "local_bytes") == 0; });
+  RowIndices spilling = v.only([&](std::size_t p) { return v.number(p, "local_bytes") > 0; });
   if (clean.empty()) return {};
   const auto registers = [&](std::size_t p) { return v.number(p, "register_cap"); };
   const std::size_t fewest = v.least(clean, "register_cap");
@@ -90,7 +90,7 @@ Sentences warp_roles(const View& v) {
     clauses.emplace_back(v.what(fewest) +
                              text(" spill below %.0f registers per consumer thread: ", registers(fewest)) +
                              join(losses),
-                         Places{fewest});
+                         RowIndices{fewest});
   }
   if (clean.size() > 1) {
     const auto [low, high] = ends_of(clean, [&](std::size_t p) { return v.rows.rate(p); });

@@ -21,12 +21,12 @@
 namespace occbench::findings {
 
 constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
-using Sentences = std::vector<OwnClause>;
+using Sentences = std::vector<SpecificFinding>;
 
 /// The rows of one experiment, with the queries that its own clauses share.
 struct View {
   const Rows& rows;
-  const Places& places;
+  const RowIndices& places;
   const nlohmann::json& environment;
 
   [[nodiscard]] double number(std::size_t row, std::string_view column) const {
@@ -41,27 +41,27 @@ struct View {
   [[nodiscard]] std::string what(std::size_t row) const { return subject(rows, row); }
 
   template <typename Keep>
-  [[nodiscard]] static Places only(const Places& some, Keep keep) {
-    Places kept;
+  [[nodiscard]] static RowIndices only(const RowIndices& some, Keep keep) {
+    RowIndices kept;
     std::ranges::copy_if(some, std::back_inserter(kept), keep);
     return kept;
   }
   template <typename Keep>
-  [[nodiscard]] Places only(Keep keep) const {
+  [[nodiscard]] RowIndices only(Keep keep) const {
     return only(places, keep);
   }
-  [[nodiscard]] Places of_form(std::string_view form) const {
+  [[nodiscard]] RowIndices of_form(std::string_view form) const {
     return only([&](std::size_t p) { return text(p, "form") == form; });
   }
   /// The first row of the largest number in a column, of those that have one; `some` is not empty.
-  [[nodiscard]] std::size_t most(const Places& some, std::string_view column = "throughput") const {
+  [[nodiscard]] std::size_t most(const RowIndices& some, std::string_view column = "throughput") const {
     return extreme(some, column, std::greater{});
   }
-  [[nodiscard]] std::size_t least(const Places& some, std::string_view column) const {
+  [[nodiscard]] std::size_t least(const RowIndices& some, std::string_view column) const {
     return extreme(some, column, std::less{});
   }
   template <typename Better>
-  [[nodiscard]] std::size_t extreme(const Places& some, std::string_view column, Better better) const {
+  [[nodiscard]] std::size_t extreme(const RowIndices& some, std::string_view column, Better better) const {
     std::size_t found = some.front();
     for (const std::size_t p : some)
       if (!std::isnan(number(p, column)) &&
@@ -70,8 +70,8 @@ struct View {
     return found;
   }
   /// The first row at so many warps of each of 1 and 16 lanes that branch away.
-  [[nodiscard]] Places split_lanes(double warps) const {
-    Places found;
+  [[nodiscard]] RowIndices split_lanes(double warps) const {
+    RowIndices found;
     for (const double lanes : {1.0, 16.0})
       for (const std::size_t p : of_form("split-lane"))
         if (number(p, "lanes_apart") == lanes && number(p, "warps_per_sm") == warps) {
@@ -80,8 +80,8 @@ struct View {
         }
     return found;
   }
-  [[nodiscard]] std::map<double, Places> by(const Places& some, std::string_view column) const {
-    std::map<double, Places> groups;
+  [[nodiscard]] std::map<double, RowIndices> by(const RowIndices& some, std::string_view column) const {
+    std::map<double, RowIndices> groups;
     for (const std::size_t p : some)
       if (!std::isnan(number(p, column))) groups[number(p, column)].push_back(p);
     return groups;
@@ -94,7 +94,7 @@ inline double median(std::vector<double> values) {
 }
 
 template <typename Value>
-std::pair<double, double> ends_of(const Places& places, Value value) {
+std::pair<double, double> ends_of(const RowIndices& places, Value value) {
   std::pair ends{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
   for (const std::size_t p : places) ends = {std::min(ends.first, value(p)), std::max(ends.second, value(p))};
   return ends;

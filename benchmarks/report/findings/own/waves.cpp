@@ -23,7 +23,7 @@ struct Turnover {
 /// The time of w waves of short blocks less that of one wave that makes as many iterations, over w - 1. Where
 /// rounding let them make a few more or less, those are taken off at the long blocks' time each.
 std::vector<Turnover> turnovers(const View& v) {
-  const Places rows = v.only([&](std::size_t p) { return std::isnan(v.number(p, "asked_grid_size")); });
+  const RowIndices rows = v.only([&](std::size_t p) { return std::isnan(v.number(p, "asked_grid_size")); });
   std::vector<Turnover> found;
   for (const std::size_t p : rows) {
     const double block_us = std::round(1e6 * v.number(p, "asked_block_s") * 1000) / 1000;
@@ -55,7 +55,7 @@ std::vector<Turnover> turnovers(const View& v) {
 }
 
 /// What one block beyond w waves costs, in percent of a wave, by w; `grids`: rows of one blocks_per_sm.
-std::vector<double> teeth(const View& v, const Places& grids) {
+std::vector<double> partial_wave_costs(const View& v, const RowIndices& grids) {
   std::map<double, double> times;
   double size = 0;
   std::set<double> whole;
@@ -76,7 +76,7 @@ std::vector<double> teeth(const View& v, const Places& grids) {
 
 Sentences waves(const View& v) {
   Sentences clauses;
-  const Places grids = v.only([&](std::size_t p) { return !std::isnan(v.number(p, "asked_grid_size")); });
+  const RowIndices grids = v.only([&](std::size_t p) { return !std::isnan(v.number(p, "asked_grid_size")); });
   for (const auto& [blocks, part] : v.by(grids, "blocks_per_sm")) {
     double one = no_value;  // a wave's time
     for (const std::size_t p : part)
@@ -90,8 +90,8 @@ Sentences waves(const View& v) {
       clauses.emplace_back(
           text("with 1 block per SM a partial wave takes as long as a whole one, to within %.1f %%",
                100 * off(worst)),
-          Places{worst});
-    } else if (const auto found = teeth(v, part); !found.empty()) {
+          RowIndices{worst});
+    } else if (const auto found = partial_wave_costs(v, part); !found.empty()) {
       const auto [low, high] = std::ranges::minmax(found);
       clauses.push_back(text("with %g blocks per SM one block beyond whole waves costs ", blocks) +
                         span(low, high) + " % of a wave: it runs alone");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/attach/preload/journal.hpp"
+#include "harness/attach/preload/record_writer.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -36,12 +36,12 @@ void* map_more(int file, std::size_t from, std::size_t bytes) {
 
 }  // namespace
 
-bool Journal::File::is_open() const {
+bool RecordWriter::File::is_open() const {
   struct stat now {};
   return descriptor >= 0 && fstat(descriptor, &now) == 0 && now.st_dev == device && now.st_ino == inode;
 }
 
-Journal::File Journal::make(const std::string& path) {
+RecordWriter::File RecordWriter::make(const std::string& path) {
   const int folder = folder_descriptor();
   const char* const name = folder < 0 ? path.c_str() : path.c_str() + path.rfind('/') + 1;
   const int descriptor =
@@ -51,8 +51,8 @@ Journal::File Journal::make(const std::string& path) {
   return {descriptor, made.st_dev, made.st_ino};
 }
 
-Journal::Journal(const std::string& folder, std::size_t limit_bytes)
-    : folder_(folder), most_windows_(std::max<std::size_t>(limit_bytes / window_bytes, 1)) {
+RecordWriter::RecordWriter(const std::string& folder, std::size_t limit_bytes)
+    : folder_(folder), max_windows_(std::max<std::size_t>(limit_bytes / window_bytes, 1)) {
   constexpr int most_of_one_id = 10'000;  // after exec, and if process ids are reused
   const std::string base = folder + "/process-" + std::to_string(getpid());
   std::string name;
@@ -67,7 +67,7 @@ Journal::Journal(const std::string& folder, std::size_t limit_bytes)
   launches_ = make(name + ".launches");
 }
 
-void Journal::write_line(const std::string& line) {
+void RecordWriter::write_line(const std::string& line) {
   if (text_.descriptor < 0) return;
   text_bytes_ += line.size();
   const bool is_open = text_.is_open();
@@ -79,23 +79,23 @@ void Journal::write_line(const std::string& line) {
   end(is_open ? Full::disk : Full::closed);
 }
 
-void Journal::write_file(const std::string& name, const std::string& text) const {
+void RecordWriter::write_file(const std::string& name, const std::string& text) const {
   const File file = make(folder_ + '/' + name);
   if (!file.is_open()) return;
   if (may_hold(text.size())) static_cast<void>(!::write(file.descriptor, text.data(), text.size()));
   close(file.descriptor);
 }
 
-void Journal::end(Full why) {
+void RecordWriter::end(Full why) {
   if (counts_ != nullptr) counts_->full = why;
 }
 
-void Journal::add(const Launch& launch) {
+void RecordWriter::add(const Launch& launch) {
   if (is_full()) return;
   if (window_ == nullptr || used_ == window_bytes / sizeof(Launch)) {
     if (window_ != nullptr) munmap(window_, window_bytes);
     window_ = nullptr;
-    if (windows_ == most_windows_) return end(Full::limit);
+    if (windows_ == max_windows_) return end(Full::limit);
     if (!launches_.is_open()) return end(Full::closed);
     window_ = static_cast<Launch*>(map_more(launches_.descriptor, windows_ * window_bytes, window_bytes));
     if (window_ == nullptr) return end(Full::disk);

@@ -39,61 +39,61 @@ class Words(unittest.TestCase):
         file.chmod(mode)
         return file
 
-    def test_a_word_is_looked_for_beside_the_program_then_in_its_environment_then_on_the_path(self) -> None:
+    def test_searches_own_folder_then_venv_then_path(self) -> None:
         path = f"{self.put('path', 'path').parent}:/bin"
         for place, said in (("path", "path"), ("build/venv/bin", "venv"), ("build/ci/benchmarks", "beside")):
             self.put(place, said)
             done = says(self.program, "plot", "a b", "--help", "--", path=path)
             self.assertEqual((done.stdout, done.returncode), (f"{said} 3 a b --help --\n", 7))
 
-    def test_help_of_a_tool_is_the_tools(self) -> None:
+    def test_help_runs_the_tools_help(self) -> None:
         path = f"{self.put('path', 'path').parent}:/bin"
         self.assertEqual(says(self.program, "help", "plot", path=path).stdout, "path 1 --help\n")
 
-    def test_a_word_that_nobody_wrote_is_run_too(self) -> None:
+    def test_runs_third_party_commands(self) -> None:
         path = f"{self.put('path', 'own', word='roofline').parent}:/bin"
         self.assertEqual(says(self.program, "roofline", path=path).stdout, "own 0\n")
 
-    def test_a_program_that_is_installed_looks_into_no_venv_that_lies_near(self) -> None:
+    def test_installed_program_ignores_nearby_venv(self) -> None:
         (self.folder / "prefix/bin").mkdir(parents=True)
         installed = shutil.copy(OCCBENCH, self.folder / "prefix/bin")
         self.put("venv/bin", "venv")
         self.assertEqual(says(installed, "plot").returncode, 5)
 
-    def test_a_word_that_is_nothing_is_answered_with_the_nearest(self) -> None:
+    def test_unknown_command_suggests_the_nearest(self) -> None:
         for word, meant in (("rnu", "run"), ("exlpain", "explain"), ("improt-ncu", "import-ncu")):
             done = says(self.program, word)
             self.assertEqual(done.returncode, 2)
             self.assertRegex(done.stderr, rf"^occbench: no command '{word}'; did you mean '{meant}'\? .*\n$")
         self.assertNotIn("did you mean", says(self.program, "benchmark").stderr)
 
-    def test_what_is_no_executable_file_is_passed_over(self) -> None:
+    def test_skips_non_executable_files(self) -> None:
         self.put("path", "text", mode=stat.S_IRUSR)
         (self.folder / "other/occbench-plot").mkdir(parents=True)
         done = says(self.program, "plot", path=f"{self.folder}/path:{self.folder}/other")
         self.assertEqual(done.returncode, 5)
 
-    def test_a_folder_of_the_path_that_depends_on_where_one_stands_is_passed_over(self) -> None:
+    def test_skips_relative_path_entries(self) -> None:
         self.put(".", "here")
         done = subprocess.run(
             [self.program, "plot"], cwd=self.folder, env={"PATH": ".::bin"}, text=True, capture_output=True
         )
         self.assertEqual(done.returncode, 5)
 
-    def test_no_path_is_a_word(self) -> None:
+    def test_rejects_paths_as_commands(self) -> None:
         self.put("path/x", "path")
         for word in ("x/../occbench-plot", "../plot", "PLOT", "pl ot", "plot\n"):
             done = says(self.program, word, path=f"{self.folder}/path")
             self.assertEqual((done.returncode, done.stdout), (2, ""), word)
             self.assertEqual(done.stderr.count("\n"), 1)
 
-    def test_a_tool_that_is_not_installed(self) -> None:
+    def test_reports_a_missing_tool(self) -> None:
         for word in (*TOOLS, "audit"):
             done = says(self.program, word)
             self.assertEqual(done.returncode, 5)
             self.assertRegex(done.stderr, rf"^occbench: '{word}' is one of occbench's Python tools, .*pip ")
 
-    def test_a_tool_knows_the_program_that_called_it(self) -> None:
+    def test_tool_gets_the_calling_program(self) -> None:
         self.put("path", "x").write_text('#!/bin/sh\necho "$OCCBENCH"\n')
         done = says(self.program, "plot", path=f"{self.folder}/path:/bin")
         self.assertEqual(done.stdout.strip(), str(self.program))
@@ -105,7 +105,7 @@ class Words(unittest.TestCase):
 
 
 class Help(unittest.TestCase):
-    def test_all_words_stand_in_it(self) -> None:
+    def test_help_lists_all_commands(self) -> None:
         text = says(OCCBENCH, "--help").stdout
         for word in (*built_in(), *TOOLS):
             self.assertRegex(text, rf"(?m)^  {word} +\S")
@@ -120,7 +120,7 @@ class Help(unittest.TestCase):
             self.assertEqual(says(OCCBENCH, "help", word).stdout, text)
             self.assertFalse([line for line in text.splitlines() if len(line) > 80], word)
 
-    def test_all_of_it_at_once(self) -> None:
+    def test_help_all_contains_every_option(self) -> None:
         text = says(OCCBENCH, "--help-all").stdout
         for word in built_in():
             options, example = says(OCCBENCH, word, "--help").stdout.split("\nExample\n")
@@ -135,7 +135,7 @@ class Help(unittest.TestCase):
         self.assertRegex(text, r"\nCUDA toolkit \d+\.\d+")
         self.assertRegex(text, r"kernels for (sm_\d+)(, sm_\d+)*(, PTX of \d+)?\n$")
 
-    def test_program_and_wheel_are_of_one_version(self) -> None:
+    def test_program_and_wheel_versions_match(self) -> None:
         pattern = r'\nversion = "([0-9.]+)"'
         wheel = re.search(pattern, (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
         self.assertEqual(says(OCCBENCH, "--version").stdout.split()[1], wheel and wheel[1])

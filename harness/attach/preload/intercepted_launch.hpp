@@ -12,7 +12,7 @@
 
 namespace occbench::attach {
 
-struct Ticket {
+struct InterceptedLaunch {
   Signature* signature = nullptr;
   Context* context = nullptr;
   Schedule::Draw draw;
@@ -37,11 +37,11 @@ struct Ticket {
 
 /// A launch whose time is not known yet.
 struct Pending {
-  Ticket ticket;
+  InterceptedLaunch intercepted;
   std::uint16_t thread = 0;
 };
 
-constexpr std::size_t most_pending = 4096;
+constexpr std::size_t max_pending = 4096;
 
 [[nodiscard]] double now_s();
 /// Of the calling thread, from 0.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/attach/preload/ticket.hpp"
+#include "harness/attach/preload/intercepted_launch.hpp"
 
 #include <atomic>
 #include <ctime>
