@@ -37,7 +37,7 @@ def test_explain_lists_what_to_work_on(program: Path, output_of: OutputOf) -> No
         "Kernels that need occupancy take 49 % of GPU time; the next step in each would gain about 2.7 % "
         "(1.5 to 3.9).",
         "GPU time with a verdict: 94.8 % by fewer warps. Without: 4.9 % cooperative launch, 0.3 % unknown.",
-        "Kernels that run faster with fewer warps hold 12.2 % of GPU time; the best level of each would gain "
+        "Kernels that run faster with fewer warps take 12.2 % of GPU time; the best level of each would gain "
         f"7.3 %: `occbench attach --apply best --from {program}`",
     ]
     assert found["work on first"] == [
