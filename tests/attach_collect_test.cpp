@@ -90,7 +90,7 @@ TEST(AttachRecordLines, RoundTripAndTolerateExtraFields) {
 }
 
 /// As processes wrote it before lines were made of records.
-TEST(AttachCollect, ReadsALogOfAnOlderWriter) {
+TEST(AttachCollect, ReadsALogWithUnknownAndTruncatedRecords) {
   const auto folder = std::filesystem::temp_directory_path() / "occbench-attach-recorded";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directory(folder);
@@ -151,7 +151,7 @@ TEST(AttachCollect, ReadsALogOfAnOlderWriter) {
 TEST(AttachCollect, MergesVariantsOnceArgumentsOverflow) {
   KernelTable table;
   for (const char* const arguments : {"57dcee27a9a684da", "0000000000000000"}) {
-    Kernel& k = table[table.index_of({.name = "k", .arguments = arguments}, {})];
+    Kernel& k = table[table.find_or_add({.name = "k", .arguments = arguments}, {})];
     k.launches = k.captured = k.changed = k.timed = k.by_record = k.overlapping = k.untouched_timed = 2;
     k.untouched_us = 2;
   }

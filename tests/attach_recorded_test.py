@@ -50,7 +50,7 @@ class Recorded(AttachCase):
         cases = {
             "tensor": (
                 "throughput limit",
-                "tensor cores at 88 %: more occupancy would not help (no more",
+                "tensor cores at 88 %; more occupancy would not help (no more",
             ),
             "dramc": ("throughput limit", "DRAM at 88 %"),
             "none": ("latency", "no unit over 40 %"),
@@ -78,7 +78,7 @@ class Recorded(AttachCase):
         lines = [line for line in message.splitlines() if str(self.folder) not in line]
         self.assertLessEqual(max(map(len, lines)), 80, message)
         verdict = (
-            "throughput limit: tensor cores at 88 %: more occupancy would not help (no more blocks than SMs)"
+            "throughput limit: tensor cores at 88 %; more occupancy would not help (no more blocks than SMs)"
         )
         self.assertIn(verdict, " ".join(message.split()))
 

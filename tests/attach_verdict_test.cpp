@@ -110,7 +110,7 @@ TEST(AttachVerdict, FallsBackToCountersWithoutArms) {
     return std::string(to_string(v.finding)) + ": " + v.why;
   };
   EXPECT_EQ(judged(tensor, 0.88),
-            "throughput limit: tensor cores at 88 %: more occupancy would not help (one block per SM)");
+            "throughput limit: tensor cores at 88 %; more occupancy would not help (one block per SM)");
   EXPECT_EQ(judged(issue, 0.3),
             "latency: no unit over 40 %, issue slots at 30 %: more warps or blocks (one block per SM)");
   EXPECT_EQ(judged(l2, 0.5), "no single limit: L2 at 50 % (one block per SM)");

@@ -194,7 +194,7 @@ TEST(Recipes, RecoverTheParametersOfASyntheticDevice) {
   }
 }
 
-TEST(Probes, AreLaunchableOnEveryDevice) {
+TEST(Probes, HaveCasesForFactsOnCatalogueDevices) {
   for (const std::string& name : sample_of_catalogue()) {
     const theory::SmLimits sm = theory::find_device(name).sm;
     for (const Recipe& recipe : probe_recipes(sm)) {

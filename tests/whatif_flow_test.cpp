@@ -122,7 +122,7 @@ TEST(Flow, BankConflictsAreExcessWavefronts) {
 TEST(Flow, RejectsFeaturesOutsideTheModel) {
   Profile p = stream();
   p.metrics["launch__cluster_size"] = 2;
-  EXPECT_EQ(refusal(p), "it runs in clusters of 2 blocks, and the network between SMs is outside the model");
+  EXPECT_EQ(refusal(p), "it runs in clusters of 2 blocks, and distributed shared memory is not modelled");
   p = stream();
   p.metrics["l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"] = 2 * warps * trips;
   EXPECT_EQ(refusal(p), "atomics are 50 % of its requests to global memory, and outside the model");

@@ -251,7 +251,7 @@ Json inspect_binary(const std::string& source) {
   std::ostringstream out;
   print_all_columns(out, "json", rows);
   std::string notes;
-  for (const std::string& complaint : contents.warnings) notes += printable(complaint) + '\n';
+  for (const std::string& warning : contents.warnings) notes += printable(warning) + '\n';
   return {{"source", "machine code"},
           {"notes", notes},
           {"assumed_block_size", false},

@@ -33,7 +33,7 @@ int fail(Exit code, std::string line) {
 
 /// The headings of `--help`, in order.
 std::vector<std::string> groups_of(std::span<const Command* const> commands) {
-  std::vector<std::string> groups = {"Look",        "Measure", "Read results", "Nsight Compute",
+  std::vector<std::string> groups = {"Query",       "Measure", "Read results", "Nsight Compute",
                                      "Your kernel", "Model",   "Shell"};
   for (const Command* command : commands)
     if (std::ranges::find(groups, command->group) == groups.end()) groups.emplace_back(command->group);

@@ -75,7 +75,7 @@ class Reader {
       else
         return false;
     } catch (const Damaged& damage) {
-      complain(name, damage.what());
+      warn(name, damage.what());
     }
     return true;
   }
@@ -87,10 +87,10 @@ class Reader {
         if (!member.refusal.empty()) throw Damaged(member.refusal);
         read_packed(member, whole);
       } catch (const Damaged& damage) {
-        complain(whole, damage.what());
+        warn(whole, damage.what());
       }
     });
-    if (!rest.empty()) complain(name, rest);
+    if (!rest.empty()) warn(name, rest);
   }
 
   /// Returns false if this kind of file has no kernels, without unpacking it.
@@ -151,11 +151,11 @@ class Reader {
       const std::string whole = name + "(" + std::string(member) + ")";
       constexpr std::uint64_t header_bytes = 8;
       if (is_archive(content.read(0, std::min(header_bytes, content.size()), buffer)))
-        return complain(whole, "is an archive inside an archive");
+        return warn(whole, "is an archive inside an archive");
       read(content, whole);
     };
     const std::string rest = for_each_member(source, visit);
-    if (!rest.empty()) complain(name, rest);
+    if (!rest.empty()) warn(name, rest);
   }
 
   /// `is_final`: for a program or library, where relocatable code is loaded without linking.
@@ -164,15 +164,14 @@ class Reader {
       if (part.kind == FatbinPart::Kind::ptx) contents_.ptx.insert(part.architecture);
       if (part.kind == FatbinPart::Kind::other) contents_.has_link_time_code = true;
       if (part.kind != FatbinPart::Kind::cubin) return;
-      if (!part.damage.empty())
-        return complain(name, "its part for " + part.architecture + " " + part.damage);
+      if (!part.damage.empty()) return warn(name, "its part for " + part.architecture + " " + part.damage);
       try {
         add_cubin(ElfFile(part.content), name, is_final);
       } catch (const Damaged& damage) {
-        complain(name, "its part for " + part.architecture + " " + damage.what());
+        warn(name, "its part for " + part.architecture + " " + damage.what());
       }
     });
-    if (!rest.empty()) complain(name, rest);
+    if (!rest.empty()) warn(name, rest);
   }
 
   void add_cubin(const ElfFile& cubin, const std::string& name, bool is_final) {
@@ -188,7 +187,7 @@ class Reader {
     }
   }
 
-  void complain(const std::string& name, const std::string& what) {
+  void warn(const std::string& name, const std::string& what) {
     contents_.warnings.push_back("'" + name + "': " + what);
   }
 

@@ -22,10 +22,10 @@ bool is_within(const fs::path& path, const fs::path& folder) {
 }
 
 /// Adds the regular files below a folder. Links to files are followed. Links to folders are not, with a
-/// complaint if they lead out of `top`.
+/// warning if they lead out of `top`.
 void add_files_below(const fs::path& folder, const fs::path& top, std::vector<fs::path>& files,
                      Contents& contents) {
-  const auto complain = [&](const fs::path& path, const std::string& what) {
+  const auto warn = [&](const fs::path& path, const std::string& what) {
     contents.warnings.push_back("'" + path.string() + "': " + what);
   };
   std::error_code error;
@@ -37,17 +37,17 @@ void add_files_below(const fs::path& folder, const fs::path& top, std::vector<fs
     const fs::file_status status = at->status(why);
     if (why == std::errc::too_many_symbolic_link_levels) continue;
     if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown) {
-      complain(path, why.message());
+      warn(path, why.message());
     } else if (fs::is_regular_file(status)) {
       files.push_back(path);
     } else if (fs::is_directory(status) && !at->is_symlink(why)) {
       folders.push_back(path);
     } else if (fs::is_directory(status)) {
       const fs::path target = fs::canonical(path, why);
-      if (why || !is_within(target, top)) complain(path, "is a link to another folder; name that as well");
+      if (why || !is_within(target, top)) warn(path, "is a link to another folder; name that as well");
     }
   }
-  if (error) complain(folder, error.message());
+  if (error) warn(folder, error.message());
   for (const fs::path& below : folders) add_files_below(below, top, files, contents);
 }
 

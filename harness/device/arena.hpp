@@ -101,7 +101,7 @@ class Arena {
   struct OutputCopy {
     PinnedBuffer<std::byte> data;  ///< grows; may be reused
     std::size_t bytes = 0;
-    std::size_t samples = 0;  ///< see check_samples()
+    std::size_t samples = 0;  ///< see limit_checked_samples()
     std::size_t threads = 1;  ///< that first_mismatch() may use
   };
   /// Size of the range that was poisoned last: the bytes that a launch writes.
@@ -118,7 +118,7 @@ class Arena {
   };
 
   /// Makes first_mismatch() check at most so many elements, spread over the output; 0: all elements.
-  void check_samples(std::size_t samples) { samples_ = samples; }
+  void limit_checked_samples(std::size_t samples) { samples_ = samples; }
 
   /// Compares output elements 0 ... count-1 with `expected(i)`, the float64 reference: nullopt if each is
   /// within `tolerance` x max(1, |expected|), otherwise one line about the first that is not. A NaN is a

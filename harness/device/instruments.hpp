@@ -28,7 +28,7 @@ void flush_l2(float* data, std::size_t bytes, bool dirty, cudaStream_t stream);
 /// when it ends. A delay of 0 only stamps. `stamps` has one entry per SM.
 void delay_and_stamp(Stamp* stamps, int sm_count, std::uint64_t delay_ns, cudaStream_t stream);
 
-/// A checksum of an output: both numbers depend on the value and the position of every word.
+/// A checksum of an output; `hash` depends on the value and the position of every word.
 struct Digest {
   unsigned long long hash;
   unsigned long long poisoned;  ///< words of all ones: NaN patterns that were not overwritten

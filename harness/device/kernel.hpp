@@ -93,7 +93,7 @@ struct Problem {
   /// line naming the first element that does not.
   std::function<std::optional<std::string>()> mismatch;
   /// mismatch() can check a timed launch, with all of its iterations, within milliseconds if it checks some
-  /// outputs only (Arena::check_samples). Otherwise the outputs of two such launches are compared.
+  /// outputs only (Arena::limit_checked_samples). Otherwise the outputs of two such launches are compared.
   bool reference_covers_timed = false;
   /// Launches a kernel with another signature, in stream order; empty: its arguments are `parameters` and the
   /// census.

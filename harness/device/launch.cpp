@@ -95,10 +95,10 @@ std::optional<int> active_clusters(const Device& device, const theory::Footprint
   check(cudaSetDevice(device.index), "selecting the device");
   const void* const entry = instruments::empty_entry();
   const EntryAttributes attributes = entry_attributes(entry);
-  theory::Footprint fallback_note{.block_size = footprint.block_size,
-                                  .registers_per_thread = attributes.registers_per_thread,
-                                  .carveout_percent = footprint.carveout_percent};
-  const auto ballast = theory::ballast_for_blocks(device.sm, fallback_note,
+  theory::Footprint empty_kernel{.block_size = footprint.block_size,
+                                 .registers_per_thread = attributes.registers_per_thread,
+                                 .carveout_percent = footprint.carveout_percent};
+  const auto ballast = theory::ballast_for_blocks(device.sm, empty_kernel,
                                                   theory::occupancy(device.sm, footprint).blocks_per_sm);
   if (!ballast) return {};
   return api_active_clusters({.entry = entry,

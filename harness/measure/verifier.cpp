@@ -22,9 +22,9 @@ constexpr int fully_checked_waves = 4;
 class SpotCheck {
  public:
   SpotCheck(Arena& arena, int grid_size) : arena_(arena) {
-    arena.check_samples(static_cast<std::size_t>(std::clamp(grid_size, 1024, 8192)));
+    arena.limit_checked_samples(static_cast<std::size_t>(std::clamp(grid_size, 1024, 8192)));
   }
-  ~SpotCheck() { arena_.check_samples(0); }
+  ~SpotCheck() { arena_.limit_checked_samples(0); }
   SpotCheck(const SpotCheck&) = delete;
   SpotCheck& operator=(const SpotCheck&) = delete;
 

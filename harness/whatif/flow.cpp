@@ -25,7 +25,7 @@ std::string percent(double share) {
 void refuse_unsupported(const Profile& p, const theory::Program& program) {
   if (const double size = p.get("launch__cluster_size"); size > 1)
     throw UnsupportedProfile("it runs in clusters of " + std::to_string(std::lround(size)) +
-                             " blocks, and the network between SMs is outside the model");
+                             " blocks, and distributed shared memory is not modelled");
   const double atomics = p.get("l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum") +
                          p.get("l1tex__t_requests_pipe_lsu_mem_global_op_red.sum");
   const double others = p.get("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum") +

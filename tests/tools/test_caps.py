@@ -281,7 +281,7 @@ def test_termination_leaves_no_files_or_processes(toolchain, where: str, number:
 BAD = [
     ("", 2, "the compiler's call is missing"),
     ("--", 2, "the compiler's call is missing"),
-    ("-- gcc -O3 k.cu", 2, "'gcc' is no nvcc; write: occbench caps -- nvcc"),
+    ("-- gcc -O3 k.cu", 2, "'gcc' is not nvcc; write: occbench caps -- nvcc"),
     ("-- /nowhere/nvcc k.cu", 127, "/nowhere/nvcc: not found"),
     ("-- ./nvcc k.cu", 126, "./nvcc: cannot be run: Permission denied"),
     ("--caps 64,many -- nvcc k.cu", 2, "--caps wants whole numbers from 1 to 255, not 'many'"),

@@ -115,7 +115,7 @@ def test_markdown_stays_one_paragraph(text: str) -> None:
     assert rendered(escape.markdown(text)) == {"p"}
 
 
-def test_harmless_text_is_unchanged() -> None:
+def test_escapes_only_what_needs_it() -> None:
     for text in ("latency_hiding", "read-f32-4B-ilp8", "-21 % for loads", "a.b.c", "2.5 x", ""):
         assert escape.markdown(text) == escape.prose(text) == escape.picture(text) == text
     assert escape.prose("with `a|b` <c>") == r"with `a\|b` &lt;c&gt;"

@@ -111,8 +111,8 @@ class Runner {
 
  private:
   void take_changed(attach::Collected all) {
-    for (const std::string& complaint : all.warnings)
-      print_wrapped(std::cerr, "occbench: " + printable(complaint));
+    for (const std::string& warning : all.warnings)
+      print_wrapped(std::cerr, "occbench: " + printable(warning));
     std::erase_if(all.kernels, [](const attach::Kernel& kernel) { return kernel.changed == 0; });
     if (all.kernels.empty())
       throw UserError(

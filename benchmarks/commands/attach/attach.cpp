@@ -92,8 +92,8 @@ class Conclusion {
   void print_complaints() {
     if (const char* const why = attach::why_not_attachable(path_of_program(program_[0]).c_str()))
       all_.warnings.push_back("'" + program_[0] + "' is " + why + ": nothing can be attached to it");
-    for (const std::string& complaint : all_.warnings)
-      print_wrapped(std::cerr, "occbench: " + printable(complaint));
+    for (const std::string& warning : all_.warnings)
+      print_wrapped(std::cerr, "occbench: " + printable(warning));
     if (all_.processes.empty() && run_.exit.why.empty())
       print_wrapped(std::cerr, "occbench: no process of '" + printable(program_[0]) +
                                    "' used the CUDA driver, so nothing was measured");
@@ -298,7 +298,7 @@ extern const Command attach_command{
     .name = "attach",
     .group = "Your kernel",
     .description =
-        "Measure how much occupancy matters to each kernel of a program: python train.py, any CUDA binary",
+        "Measures how much occupancy matters to each kernel of a program: python train.py, any CUDA binary",
     .footer =
         "Example\n"
         "  occbench attach -- python train.py\n"

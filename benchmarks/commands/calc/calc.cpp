@@ -175,7 +175,7 @@ void add_calc_options(CLI::App& command, int& exit_code, DeviceResolver resolve)
 
 extern const Command calc_command{
     .name = "calc",
-    .group = "Look",
+    .group = "Query",
     .description = "Exact occupancy of a kernel, and its next cliffs; needs no GPU",
     .footer =
         "Example\n"

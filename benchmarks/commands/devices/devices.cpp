@@ -254,7 +254,7 @@ void define_devices(CLI::App& command, Invocation&) {
 
 extern const Command devices_command{
     .name = "devices",
-    .group = "Look",
+    .group = "Query",
     .description = "Every CUDA device and its occupancy limits",
     .footer = "Example\n  occbench devices --format json\n  occbench devices --device t4",
     .define = define_devices,

@@ -182,7 +182,7 @@ void define_list(CLI::App& command, Invocation&) {
 
 extern const Command list_command{
     .name = "list",
-    .group = "Look",
+    .group = "Query",
     .description = "Experiments and cases with their dials; runs nothing",
     .footer = "Example\n  occbench list --experiment registers --format csv",
     .define = define_list,

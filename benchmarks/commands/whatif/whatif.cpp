@@ -302,7 +302,7 @@ void define_whatif(CLI::App& command, Invocation& invocation) {
 extern const Command whatif_command{
     .name = "whatif",
     .group = "Your kernel",
-    .description = "Predict a profiled kernel's time with other registers, blocks, shared memory or GPUs",
+    .description = "Predicts a profiled kernel's time with other registers, blocks, shared memory or GPUs",
     .footer =
         "Example\n"
         "  occbench whatif report.csv --binary app --block-size 128,512 --gpu h100\n"

@@ -12,13 +12,13 @@
 namespace occbench::findings {
 
 struct SpecificFinding {
-  SpecificFinding(std::string its_words, RowIndices its_rows = {})  // NOLINT: most clauses are words alone
+  SpecificFinding(std::string its_words, RowIndices its_rows = {})  // NOLINT: most findings are text alone
       : words(std::move(its_words)), rows(std::move(its_rows)) {}
   std::string words;
   RowIndices rows;  ///< one of each line that the words name
 };
 
-/// Clauses on the rows of one experiment, the most telling first; none of an experiment that has none.
+/// Findings that only this experiment has, the most telling first; empty if it has none.
 std::vector<SpecificFinding> specific_findings(const Rows& rows, const RowIndices& places,
                                                const std::string& experiment,
                                                const nlohmann::json& environment);

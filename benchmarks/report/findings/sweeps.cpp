@@ -98,7 +98,7 @@ class SweepSearch {
     codes_[name] = ranks(cells);
   }
 
-  /// RowIndices that agree in all keys, in the order of these; within a group they keep theirs.
+  /// Groups of rows that agree in all keys, sorted by these; rows of a group keep their order.
   static std::vector<RowIndices> group_by(const std::vector<const Codes*>& keys, RowIndices places) {
     const auto compare = [&](std::size_t a, std::size_t b) {
       for (const Codes* key : keys)

@@ -54,7 +54,7 @@ class Reader {
     return std::move(all_);
   }
 
-  void complain(const std::string& line) { all_.warnings.push_back(line); }
+  void warn(const std::string& line) { all_.warnings.push_back(line); }
 
  private:
   void read_text(const std::filesystem::path& path) {
@@ -65,7 +65,7 @@ class Reader {
           if (!is_text(field)) field = printable(field);
         take_line(fields);
       } catch (const std::exception& error) {
-        complain(path.filename().string() + ": " + error.what());
+        warn(path.filename().string() + ": " + error.what());
         return;
       }
   }
@@ -84,7 +84,7 @@ class Reader {
 
   void take(const ProcessRecord& r) { all_.processes.back().command = r.command; }
 
-  void take(const NoteRecord& r) { complain(all_.processes.back().id + ": " + r.text); }
+  void take(const NoteRecord& r) { warn(all_.processes.back().id + ": " + r.text); }
 
   void take(const CountersRecord& r) { kernel(r.signature).seen.add(counters_of(r)); }
 
@@ -173,7 +173,7 @@ class Reader {
   void take(const SignatureRecord& r) {
     if (r.skip_reason < SkipReason::none || r.skip_reason >= SkipReason::end)
       throw std::invalid_argument("a reason is not known");
-    numbers_[static_cast<std::size_t>(r.number)] = table_.index_of(kernel_of(r), r);
+    numbers_[static_cast<std::size_t>(r.number)] = table_.find_or_add(kernel_of(r), r);
   }
 
   [[nodiscard]] Kernel kernel_of(const SignatureRecord& r) const {
@@ -216,10 +216,10 @@ class Reader {
     if (content.size() == sizeof(Counts))
       std::memcpy(&full_, content.data() + offsetof(Counts, full), sizeof full_);
     if (full_ != Full::none)
-      complain(all_.processes.back().id +
-               (full_ == Full::limit    ? ": times of later launches are missing: the limit was reached"
-                : full_ == Full::closed ? ": later launches are missing: the program closed all files"
-                                        : ": later launches are missing: the disk is full, or a quota"));
+      warn(all_.processes.back().id +
+           (full_ == Full::limit    ? ": times of later launches are missing: the limit was reached"
+            : full_ == Full::closed ? ": later launches are missing: the program closed all files"
+                                    : ": later launches are missing: the disk is full, or a quota"));
     if (content.size() != sizeof(Counts)) return;
     std::uint64_t launching_ns = 0;
     std::memcpy(&launching_ns, content.data() + offsetof(Counts, launching_ns), sizeof launching_ns);
@@ -244,7 +244,7 @@ class Reader {
       if (found == numbers_.end() && full_ != Full::none) continue;  // its line was not written
       if (found == numbers_.end() || launch.arm >= max_arms || !std::isfinite(launch.time_us) ||
           launch.time_us < 0) {
-        complain(path.filename().string() + ": is damaged; later launches are left out");
+        warn(path.filename().string() + ": is damaged; later launches are left out");
         return;
       }
       take(launch, found->second);
@@ -367,13 +367,13 @@ Collected collect(const std::filesystem::path& folder) {
   for (std::filesystem::path& text : texts) try {
       reader.read(text.replace_extension());
     } catch (const UserError& error) {
-      reader.complain(error.what());
+      reader.warn(error.what());
     }
   try {
     if (const std::string line = describe_not_attached(folder / not_attached_file); !line.empty())
-      reader.complain(line);
+      reader.warn(line);
   } catch (const UserError& error) {
-    reader.complain(error.what());
+    reader.warn(error.what());
   }
   Collected all = reader.finish();
   keep_one_timing(all);

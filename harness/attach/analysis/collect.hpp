@@ -145,7 +145,7 @@ struct Collected {
   [[nodiscard]] bool has_ranges() const;
 };
 
-/// Reads the files of all processes. Skips truncated or damaged data with a complaint. Throws UserError if
+/// Reads the files of all processes. Skips truncated or damaged data with a warning. Throws UserError if
 /// the folder cannot be read.
 [[nodiscard]] Collected collect(const std::filesystem::path& folder);
 

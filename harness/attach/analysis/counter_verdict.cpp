@@ -41,7 +41,7 @@ void judge_by_counters(const Unit& most, Verdict& v) {
   const std::string unit = text_of(most);
   if (most.share >= at_limit) {
     v.finding = Finding::throughput_limit;
-    v.why = unit + ": more occupancy would not help" + but;
+    v.why = unit + "; more occupancy would not help" + but;
   } else if (most.share < near_idle) {
     v.finding = Finding::latency;
     v.why = "no unit over 40 %, " + unit + ": more warps or blocks" + but;

@@ -44,7 +44,7 @@ void join(Kernel& to, const Kernel& from) {
 
 }  // namespace
 
-std::size_t KernelTable::index_of(Kernel kernel, const SignatureRecord& r) {
+std::size_t KernelTable::find_or_add(Kernel kernel, const SignatureRecord& r) {
   std::ostringstream shape;
   shape << r.grid_x << ',' << r.grid_y << ',' << r.grid_z << ',' << r.block_x << ',' << r.block_y << ','
         << r.block_z << ',' << r.dynamic_smem_bytes << ',' << r.graph << ',' << r.before << ',' << r.sm_count;

@@ -16,7 +16,7 @@ namespace occbench::attach {
 class KernelTable {
  public:
   /// The index of the kernel with this signature; adds it if it is new.
-  std::size_t index_of(Kernel kernel, const SignatureRecord& signature);
+  std::size_t find_or_add(Kernel kernel, const SignatureRecord& signature);
   [[nodiscard]] Kernel& operator[](std::size_t place) { return kernels_[place]; }
   [[nodiscard]] std::vector<Kernel>& kernels() { return kernels_; }
   /// Merges the kernels and sorts them by GPU time, descending. Returns the new index of each kernel.

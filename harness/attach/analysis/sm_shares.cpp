@@ -34,7 +34,7 @@ std::vector<SmShareResult> shares_of(const Kernel& k, const Median& untouched_ti
 }
 
 /// Judges a change relative to that of a purely SM-bound kernel; unknown if it spans two findings.
-SmFinding parse_finding(const SmShareResult& share, const Change& change) {
+SmFinding classify(const SmShareResult& share, const Change& change) {
   const double low = change.low / share.sm_bound_change, high = change.high / share.sm_bound_change;
   if (low >= mostly) return SmFinding::sm_bound;
   if (high <= hardly) return share.fits_in_one_wave ? SmFinding::small_grid : SmFinding::memory_bound;
@@ -48,7 +48,7 @@ bool do_quartiles_agree(const Kernel& k, const SmShareResult& share, SmFinding f
     const double before = statistics::quantile(k.arms.at(untouched).times_us, quartile),
                  now = statistics::quantile(k.fewer_sms.at(share.sms).times_us, quartile),
                  change = now / before - 1;
-    if (parse_finding(share, {.value = change, .low = change, .high = change}) != finding) return false;
+    if (classify(share, {.value = change, .low = change, .high = change}) != finding) return false;
   }
   return true;
 }
@@ -120,9 +120,9 @@ SmVerdict judge_sms(const Kernel& k) {
   const SmShareResult* const middle = middle_share(k, v);
   if (middle == nullptr) return v;
   v.why = "its interval spans two verdicts";
-  const SmFinding finding = parse_finding(*middle, middle->change);
+  const SmFinding finding = classify(*middle, middle->change);
   if (finding == SmFinding::unknown) return v;
-  if (is_multimodal(untouched_arm->second.times_us) && !do_quartiles_agree(k, *middle, finding)) {
+  if (has_several_kinds(untouched_arm->second.times_us) && !do_quartiles_agree(k, *middle, finding)) {
     v.why = "several kinds of launches";
     return v;
   }

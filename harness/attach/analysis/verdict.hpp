@@ -112,7 +112,7 @@ void add_counters(const SampledCounters& counters, Verdict& verdict);
 /// "Kernels that need occupancy take 34 % of GPU time; ..."
 [[nodiscard]] std::string sentence(const Collected& all, const std::vector<Verdict>& verdicts);
 
-/// "Kernels that run faster with fewer warps hold 99.7 % of GPU time; ...", printed before the command that
+/// "Kernels that run faster with fewer warps take 99.7 % of GPU time; ...", printed before the command that
 /// shows it; empty if there are none.
 [[nodiscard]] std::string sentence_of_lower(const Collected& all, const std::vector<Verdict>& verdicts);
 

@@ -7,7 +7,7 @@
 
 namespace occbench::attach {
 
-bool ArmChooser::is_in_sampling_window(const InterceptedLaunch& t) {
+bool ArmChooser::may_draw_now(const InterceptedLaunch& t) {
   if (t.sequence < options_.after) return false;
   if (options_.duration_s == 0) return true;
   const double now = now_s();

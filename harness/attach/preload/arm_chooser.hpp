@@ -19,8 +19,8 @@ class ArmChooser {
   ArmChooser(const Options& options, Budget& budget, Versions& versions, SmShares& shares)
       : options_(options), budget_(budget), versions_(versions), shares_(shares) {}
 
-  /// Whether the launch lies within --after and --duration.
-  [[nodiscard]] bool is_in_sampling_window(const InterceptedLaunch& intercepted);
+  /// Whether the launch lies within --after and --duration, whose clock the first call starts.
+  [[nodiscard]] bool may_draw_now(const InterceptedLaunch& intercepted);
   /// Gives each launch of a signature with advice its level.
   static void apply(InterceptedLaunch& intercepted, Signature& signature, const Handle& handle);
   void draw(InterceptedLaunch& intercepted, Signature& signature, Handle& handle, const Context& context);

@@ -40,7 +40,7 @@ class Counters {
   void join(bool is_last);
   /// Call after release(): writes a note if nothing was sampled.
   void note_if_none() noexcept;
-  /// Destroy the thread and releases the counters; may run in any thread.
+  /// Ends the thread and releases the counters; may run in any thread.
   void release() noexcept;
 
  private:

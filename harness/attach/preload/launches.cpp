@@ -171,7 +171,7 @@ void Launches::before_kernel(InterceptedLaunch& t, const Request& request, Conte
   else if (!s.has_planned_shares)
     signatures_.plan_shares(s, request, handle, context);
   const bool has_room = events_.make_room();
-  if (has_room && s.schedule && !options_.apply && arms_.is_in_sampling_window(t))
+  if (has_room && s.schedule && !options_.apply && arms_.may_draw_now(t))
     arms_.draw(t, s, handle, context);
   else
     budget_.add_run(s.schedule ? s.schedule->natural_us() : 0);
@@ -214,7 +214,7 @@ void Launches::before_graph(InterceptedLaunch& t, const Request& request, Contex
     }
   }
   const bool has_room = events_.make_room();
-  if (has_room && !whole.targets.empty() && !options_.apply && arms_.is_in_sampling_window(t))
+  if (has_room && !whole.targets.empty() && !options_.apply && arms_.may_draw_now(t))
     s = &graphs_.draw(request, whole, budget_, t.draw, t.change);
   else
     budget_.add_run(whole.schedule ? whole.schedule->natural_us() : 0);

@@ -42,7 +42,7 @@ class Launches {
 
   /// Draws the launch's arm and records its first event.
   InterceptedLaunch before(const Request& request) noexcept;
-  /// Launches with its changes. On error nothing was launched.
+  /// Launches with the changes of `intercepted`. On error nothing was launched.
   CUresult launch_changed(const Request& request, const InterceptedLaunch& intercepted) noexcept;
   /// The driver refused the changed launch, which is then launched unchanged.
   void refuse(InterceptedLaunch& intercepted, CUresult why) noexcept;

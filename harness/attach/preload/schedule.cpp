@@ -101,7 +101,7 @@ void Schedule::add_time(const Draw& draw, double time_us, Budget& budget) {
   if (arm.times.size() < plan_.max_samples) arm.times.push_back(time_us);
   const std::size_t n = arm.times.size();
   if (n >= plan_.max_samples) arm.is_open = false;
-  if (draw.arm == untouched && n >= kinds_after && is_multimodal(arm.times)) {
+  if (draw.arm == untouched && n >= kinds_after && has_several_kinds(arm.times)) {
     has_kinds_ = true;
     for (Arm& each : arms_) each.is_open = false;  // spend the budget on other signatures
   }

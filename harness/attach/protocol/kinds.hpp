@@ -30,7 +30,7 @@ inline double outlier_share(const std::vector<double>& times) {
   return static_cast<double>(far) / static_cast<double>(times.size());
 }
 
-inline bool is_multimodal(const std::vector<double>& times) {
+inline bool has_several_kinds(const std::vector<double>& times) {
   return spread(times) > most_spread || outlier_share(times) > most_elsewhere;
 }
 

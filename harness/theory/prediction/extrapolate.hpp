@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extrapolates the cycles of many units of work (rounds of blocks, trips of a loop) from the first of them.
+// Extrapolates the cycles of many units of work (waves, trips of a loop) from the first of them.
 #pragma once
 
 #include <functional>

@@ -113,7 +113,7 @@ class LaunchEstimate {
     if (traffic.set_bytes > 0)
       simulate_sweeps();
     else
-      simulate_rounds();
+      simulate_waves();
   }
 
   [[nodiscard]] double cycles() const { return cycles_; }
@@ -122,8 +122,8 @@ class LaunchEstimate {
   [[nodiscard]] const Usage& usage() const { return usage_; }
 
  private:
-  /// Extrapolates from the first rounds of blocks to all of them.
-  void simulate_rounds() {
+  /// Extrapolates from the first waves to all of them.
+  void simulate_waves() {
     double trip_error = 0;  // as a share
     const Extrapolation launch = extrapolate(
         [&](double blocks) {

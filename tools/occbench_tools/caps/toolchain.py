@@ -131,7 +131,7 @@ def compiler_words(words: list[str]) -> tuple[list[str], str | None]:
     """nvcc's command without a launcher before it, -o and dependency options; and the file of -o."""
     at = next((n for n, word in enumerate(words) if Path(word).name.startswith("nvcc")), None)
     if at is None:
-        raise CommandError(2, f"'{words[0]}' is no nvcc; write: occbench caps -- nvcc -O3 kernel.cu -c")
+        raise CommandError(2, f"'{words[0]}' is not nvcc; write: occbench caps -- nvcc -O3 kernel.cu -c")
     compiler, output, rest = [words[at]], None, iter(words[at + 1 :])
     for word in rest:
         if word in DEPENDENCIES:

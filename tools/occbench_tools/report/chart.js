@@ -84,7 +84,7 @@ function axes(experiment, known) {
 /** Lines by label: {label, runs: Map of run -> row numbers in x's order}. */
 function lines(experiment, x, y) {
   const { rows } = experiment;
-  // What x decides parts no lines.
+  // Columns that x determines do not separate lines.
   const parts = Object.keys(experiment.groups).filter(
     (g) => g !== x.id && !(["occupancy_theoretical", "warps_per_sm"].includes(x.id) && ["warps_per_sm", "blocks_per_sm"].includes(g)) &&
       new Set(rows.column(g)).size > 1);

@@ -186,15 +186,15 @@ def first_view(
     """
     places = [place for case in cases for place in np.flatnonzero(rows["case_id"] == case)]
     places += [line.places[0] for panel in panels(found, description)[:1] for line in panel.lines]
-    labels = []
+    patterns = []
     for place in places:
         row = rows.iloc[place]
         labels_of_row = [
             words.get(key(row[column]), "") for column, words in groups.items() if len(words) > 1
         ]
-        labels.append(f"^{re.escape(', '.join([row['kernel'], *labels_of_row]))}$")
+        patterns.append(f"^{re.escape(', '.join([row['kernel'], *labels_of_row]))}$")
     unit = UNITS.get(unit := rows["throughput_unit"].iloc[places[0]], (1, unit))[1] if places else ""
-    return SCALE_IDS.get(description["scale"]) or unit, labels
+    return SCALE_IDS.get(description["scale"]) or unit, patterns
 
 
 def experiment_of(

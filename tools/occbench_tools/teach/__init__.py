@@ -143,8 +143,8 @@ def measure(device: str, calculator: Calculator, language: Language) -> Path:
     return folder
 
 
-def desks_of(runs: list[Run], calculator: Calculator) -> list[StudentGpu]:
-    """A gpu for each run whose architecture calc knows. Raises CommandError where it knows none."""
+def gpus_of(runs: list[Run], calculator: Calculator) -> list[StudentGpu]:
+    """A GPU for each run whose architecture calc knows. Raises CommandError where it knows none."""
     gpus: list[StudentGpu] = []
     unknown: CommandError | None = None
     for run, label in zip(runs, labels(runs), strict=True):
@@ -234,7 +234,7 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         folders = folders_of(options, "occbench teach")
     runs = read_runs(folders, options.allow_model)
-    gpus = desks_of(runs, calculator)
+    gpus = gpus_of(runs, calculator)
     if options.sheet:
         write_sheet(options.sheet, gpus[0], language)
         return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of sentences, each with the cells that it comes from, and the gpu at which a lesson gets them.
+"""Figures of sentences, each with the cells that it comes from, and the GPU whose figures a lesson asks for.
 
 A sentence of the lab is a template over figures, so that each number in it can be recomputed from its rows:
 tests/tools/contradictions.py does.

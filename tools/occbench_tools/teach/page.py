@@ -58,18 +58,18 @@ def explanation(gpu: StudentGpu, lesson: Lesson) -> str:
 
 def questions(gpus: list[StudentGpu], lesson: Lesson) -> Iterator[str]:
     """The lesson's questions, one if it is the same on all GPUs."""
-    desk_by_question: dict[str, str] = {}
+    label_by_question: dict[str, str] = {}
     for gpu in gpus:
         try:
-            desk_by_question.setdefault(question(gpu, lesson), gpu.label)
+            label_by_question.setdefault(question(gpu, lesson), gpu.label)
         except Skipped as reason:
-            desk_by_question.setdefault(f"Skipped: {reason}.", gpu.label)
+            label_by_question.setdefault(f"Skipped: {reason}.", gpu.label)
     return (
-        f"{who}: {words}" if len(desk_by_question) > 1 else words for words, who in desk_by_question.items()
+        f"{who}: {words}" if len(label_by_question) > 1 else words for words, who in label_by_question.items()
     )
 
 
-def desk_words(gpu: StudentGpu) -> str:
+def gpu_words(gpu: StudentGpu) -> str:
     """'NVIDIA H200'; for a model 'model of T4, predicted'."""
     return f"{gpu.label}, predicted" if gpu.run and gpu.run.is_model else gpu.label
 
@@ -78,7 +78,7 @@ def section(lesson: Lesson, gpus: list[StudentGpu], named: dict[str, str]) -> Pa
     """One lesson as report.js takes it."""
     calculator = gpus[0].calculator
     ask = [dict(kind="text", text=f"Predict first. {words}") for words in questions(gpus, lesson)]
-    found = [dict(kind="text", text=f"{desk_words(gpu)}. {explanation(gpu, lesson)}") for gpu in gpus]
+    found = [dict(kind="text", text=f"{gpu_words(gpu)}. {explanation(gpu, lesson)}") for gpu in gpus]
     footprints = [table(lesson, calculator, named)] if lesson.footprints else []
     before = [dict(kind="text", text=lesson.claim, className="claim"), *ask]
     has_chart = any(

@@ -116,7 +116,7 @@ def sheet(gpu: StudentGpu, language: Language = ENGLISH) -> str:
 
 
 def model_of(gpu: StudentGpu) -> str:
-    """The model that a notebook uses without a GPU: the gpu's device, or a T4, which clouds lend."""
+    """The model that a notebook uses without a GPU: the GPU's, or a T4, which clouds lend."""
     words = ["list", "--preset", "quick", "--experiment", "waves", "--device", f"model:{gpu.device}"]
     try:
         listed = run_program([gpu.calculator.program, *words], limit_s=60)
